@@ -1,0 +1,42 @@
+# The commands of this project. `make demo` and `make test` need nothing before them but Python 3.11 or newer.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format bench clean
+
+help: ## Show the commands
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+setup: $(READY) ## Make .venv with everything in it
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "dx2px needs Python 3.11 or newer; say which with: make PYTHON=python3.12 setup" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $(READY)
+
+demo: $(READY) ## Run the main job from nothing; results in demo/
+	$(BIN)/dx2px demo --out demo
+
+test: $(READY) ## Run the tests, with branch coverage
+	$(BIN)/python -m pytest --cov --cov-report=term $(ARGS)
+
+check: $(READY) ## Lint, check the format, the types and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-cache
+
+format: $(READY) ## Rewrite the sources in the project's format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY) ## Run the benchmarks and print their tables
+	$(BIN)/python benchmarks/run.py
+
+clean: ## Remove what the commands made
+	rm -rf $(VENV) demo build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

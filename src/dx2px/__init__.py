@@ -1,0 +1,76 @@
+"""dx2px: from the diagnoses of a hospital stay to its procedures, with reasons.
+
+It learns from coded stays and reproduces coding habits; it is a research tool and gives no medical advice.
+
+Names are loaded when first used, so that importing dx2px is quick and needs no optional dependency.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from dx2px.version import __version__
+
+if TYPE_CHECKING:
+    from dx2px.codes import System, find, normalize, resolve, title
+    from dx2px.cohort import (
+        Cohort,
+        CohortFile,
+        CohortWriter,
+        Split,
+        Vocabulary,
+        describe,
+        prepare,
+        split_cohort,
+    )
+    from dx2px.errors import CodeError, CohortError, Dx2pxError, InputError, ModelError, TrainingError
+
+_HOMES = {
+    "dx2px.codes": ("System", "find", "normalize", "resolve", "title"),
+    "dx2px.cohort": (
+        "Cohort",
+        "CohortFile",
+        "CohortWriter",
+        "Split",
+        "Vocabulary",
+        "describe",
+        "prepare",
+        "split_cohort",
+    ),
+    "dx2px.errors": ("CodeError", "CohortError", "Dx2pxError", "InputError", "ModelError", "TrainingError"),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "CodeError",
+    "Cohort",
+    "CohortError",
+    "CohortFile",
+    "CohortWriter",
+    "Dx2pxError",
+    "InputError",
+    "ModelError",
+    "Split",
+    "System",
+    "TrainingError",
+    "Vocabulary",
+    "__version__",
+    "describe",
+    "find",
+    "normalize",
+    "prepare",
+    "resolve",
+    "split_cohort",
+    "title",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'dx2px' has no attribute {name!r}")
+    return getattr(import_module(_HOME_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

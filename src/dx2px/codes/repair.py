@@ -1,0 +1,215 @@
+"""Codes that a spreadsheet turned into numbers, turned back where exactly one code fits.
+
+Opening a file in a spreadsheet, or reading it with guessed column types, does four kinds of damage:
+
+- leading zeros go: `0389` becomes `389`, ICD-10-PCS `0016070` becomes `16070`;
+- a dotted code becomes a decimal: `038.9` becomes `38.9`, `250.00` becomes `250`, `038.10` becomes `38.1`;
+- an integer column with gaps becomes a float column: `4280` becomes `4280.0`;
+- digits around an E become a power of ten: ICD-10-PCS `02700E6` becomes `2.7E+09`, beyond recovery.
+
+Nothing is guessed. 347 integers stand for two ICD-9 diagnoses each and 73 for two procedures each: such a
+number is refused as `ambiguous_leading_zero`, with its candidates. ICD-10-CM codes begin with a letter and
+are safe.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+
+from dx2px.codes.catalogue import dictionary, under
+from dx2px.codes.systems import System
+from dx2px.codes.text import dot_place, has_shape, normalize, squeeze
+from dx2px.errors import CodeError
+
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?")
+_POWER_OF_TEN = re.compile(r"[0-9]+(?:\.[0-9]*)?E[+-][0-9]+|[0-9]+\.[0-9]*E[0-9]+")
+_SHARE_EXPLAINED = 1 / 200
+_LONGEST = {System.ICD9CM: 5, System.ICD9PCS: 4, System.ICD10PCS: 7}
+
+_SENTENCES = {
+    "unchanged": "The text is a code as it stands.",
+    "leading_zero_restored": "A number whose leading zeros were lost; one code alone has its value.",
+    "decimal_restored": "A decimal number made from a dotted code; one code alone has its value.",
+    "float_tail_removed": "A code without a dot, written as a decimal number ending in .0.",
+    "ambiguous_leading_zero": "Several codes become this number when their leading zeros are lost.",
+    "ambiguous_dot": "A code written with its dot and another written without become this number.",
+    "scientific_notation": "A power of ten made from a code with an E between digits; its digits are lost.",
+    "no_such_code": "No code of the system becomes this number.",
+    "not_a_code": "The text has not the shape of a code of the system.",
+}
+
+
+@dataclass(frozen=True)
+class Repair:
+    """`code` is canonical where exactly one fits, else None; `reason` is a slug that `explain` spells out."""
+
+    code: str | None
+    candidates: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Readings:
+    """The codes that become a number: `plain` ones were written without a dot, `decimal` ones with it."""
+
+    plain: tuple[str, ...]
+    decimal: tuple[str, ...]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.plain + self.decimal))
+
+
+def repair(text: str, system: System, dotted: bool | None = None) -> Repair:
+    """The code that a spreadsheet may have turned into `text`.
+
+    `dotted` says whether the column held codes with dots, as `looks_dotted` can tell; None considers both, so
+    that the diagnosis `389` is ambiguous between 038.9 written `0389` and 389.00 written `389.00`.
+    A listed code wins over an unlisted one; a retired code or heading is kept where nothing else fits.
+    """
+    number = squeeze(text)
+    if _POWER_OF_TEN.fullmatch(number) or (
+        _is_number(number) and len(_whole(number)) > 7 and system is System.ICD10PCS
+    ):
+        return Repair(None, (), "scientific_notation")
+    if system is System.ICD10CM or not _is_number(number) or _keeps_zero(number):
+        return _as_text(text, system)
+    found = _listed(number, system, dotted)
+    return _verdict(number, found if found.all else _unlisted(number, system), system)
+
+
+def explain(reason: str) -> str:
+    """One sentence for people."""
+    return _SENTENCES[reason]
+
+
+def looks_dotted(column_codes: Iterable[str], system: System) -> bool:
+    """Whether a column holds codes with dots: one number with a fraction other than zero shows it."""
+    numbers = (squeeze(text) for text in column_codes)
+    return system.version == 9 and any(_is_number(text) and _fraction(text) != "" for text in numbers)
+
+
+def looks_numeric(column_codes: Iterable[str], system: System) -> bool:
+    """Whether a column of codes went through a spreadsheet; all its entries or the distinct ones will do.
+
+    A power of ten shows it. A number with a leading zero shows the contrary: no spreadsheet leaves one. Else
+    a number that no code is written as but some code becomes (`42` for 042, `38.9`, `4280.0`) shows it, and
+    so does one in 200 numbers that are listed only with a lost zero put back, if most are listed as they
+    stand (they are not in a column cut to categories). Damaged columns of the open data have more than one in
+    75, healthy ones less than one in 400. The mere want of leading zeros shows nothing: a healthy column of,
+    say, heart patients may have none.
+    """
+    texts = {squeeze(text) for text in column_codes}
+    numbers = {text for text in texts if _is_number(text)}
+    if system is System.ICD10CM or any(_POWER_OF_TEN.fullmatch(text) for text in texts):
+        return system is not System.ICD10CM
+    if any(_keeps_zero(number) for number in numbers):
+        return False
+    with_dots = looks_dotted(numbers, system)
+    strange = {number for number in numbers if not _is_listed_as_written(number, system)}
+    explained = {number for number in strange if _listed(number, system, with_dots).all}
+    if any(_is_impossible(number, system) for number in explained):
+        return True
+    return 2 * len(strange) < len(numbers) and len(explained) > _SHARE_EXPLAINED * len(numbers)
+
+
+def _as_text(text: str, system: System) -> Repair:
+    try:
+        code = normalize(text, system)
+    except CodeError:
+        return Repair(None, (), "not_a_code")
+    return Repair(code, (code,), "unchanged")
+
+
+def _verdict(number: str, readings: _Readings, system: System) -> Repair:
+    candidates = tuple(f"{system}:{bare}" for bare in readings.all)
+    if not candidates:
+        return Repair(None, (), "no_such_code")
+    if len(candidates) > 1:
+        return Repair(
+            None, candidates, "ambiguous_leading_zero" if len(readings.plain) > 1 else "ambiguous_dot"
+        )
+    bare = readings.all[0]
+    if bare == number.replace(".", "") and not _is_impossible(number, system):
+        reason = "unchanged"
+    elif bare not in readings.plain:
+        reason = "decimal_restored"
+    else:
+        reason = "float_tail_removed" if bare == _whole(number) else "leading_zero_restored"
+    return Repair(candidates[0], candidates, reason)
+
+
+def _listed(number: str, system: System, dotted: bool | None) -> _Readings:
+    """The listed codes that have the value of the number, by either way of writing codes."""
+    place = dot_place(number, system)
+    may_be_plain = not _fraction(number) and (dotted is not True or len(_whole(number)) > place)
+    may_be_decimal = place > 0 and (bool(_fraction(number)) or dotted is not False)
+    return _Readings(
+        plain=_by_integer(system).get(int(_whole(number)), ()) if may_be_plain else (),
+        decimal=_by_value(system).get(Decimal(number), ()) if may_be_decimal else (),
+    )
+
+
+def _unlisted(number: str, system: System) -> _Readings:
+    """Headings with the value of the number, and the number itself where too long to have lost a zero."""
+    whole, longest, place = _whole(number), _LONGEST[system], dot_place(number, system)
+    if fraction := _fraction(number):
+        bare = whole.zfill(place) + fraction
+        return _Readings((), (bare,) if _is_possible(bare, system) else ())
+    padded = [whole.zfill(length) for length in range(len(whole), longest + 1)]
+    return _Readings(tuple(bare for bare in padded if _is_possible(bare, system)), ())
+
+
+def _is_possible(bare: str, system: System) -> bool:
+    full = len(bare) == _LONGEST[system] and not bare.startswith("0")
+    return has_shape(bare, system) and (full or bool(under(bare, system)))
+
+
+@cache
+def _by_integer(system: System) -> Mapping[int, tuple[str, ...]]:
+    values: dict[int, list[str]] = defaultdict(list)
+    for bare in dictionary(system):
+        if bare.isdigit():
+            values[int(bare)].append(bare)
+    return {value: tuple(sorted(codes)) for value, codes in values.items()}
+
+
+@cache
+def _by_value(system: System) -> Mapping[Decimal, tuple[str, ...]]:
+    values: dict[Decimal, list[str]] = defaultdict(list)
+    for bare in dictionary(system):
+        if bare.isdigit():
+            place = dot_place(bare, system)
+            values[Decimal(f"{bare[:place]}.{bare[place:]}")].append(bare)
+    return {value: tuple(sorted(codes)) for value, codes in values.items()}
+
+
+def _is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None
+
+
+def _keeps_zero(number: str) -> bool:
+    return len(_whole(number)) > 1 and number.startswith("0")
+
+
+def _whole(number: str) -> str:
+    return number.partition(".")[0]
+
+
+def _fraction(number: str) -> str:
+    """The digits after the dot, without zeros at the end; empty for a whole number such as `4280.0`."""
+    return number.partition(".")[2].rstrip("0")
+
+
+def _is_impossible(number: str, system: System) -> bool:
+    """Whether no code is written so: too short, or with the dot in another place."""
+    if "." in number:
+        return len(_whole(number)) != dot_place(number, system)
+    return not has_shape(number, system)
+
+
+def _is_listed_as_written(number: str, system: System) -> bool:
+    return not _is_impossible(number, system) and number.replace(".", "") in dictionary(system)

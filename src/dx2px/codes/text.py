@@ -1,0 +1,156 @@
+"""What people and files write, and the one text dx2px keeps: `icd9cm:4280`, upper case, no dot, zeros kept.
+
+`normalize` reads a text whose system is known, `resolve` one whose system must be found. Both refuse what
+has not the shape of a code; neither asks that the code be listed, for real data hold retired codes.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from dx2px.codes.catalogue import dictionary, under
+from dx2px.codes.systems import Kind, System
+from dx2px.errors import CodeError
+
+_SHAPES = {
+    System.ICD9CM: re.compile(r"[0-9]{3,5}|V(?!00)(?:[0-8][0-9]|9[01])[0-9]{0,2}|E[0-9]{3,4}"),
+    System.ICD9PCS: re.compile(r"[0-9]{2,4}"),
+    System.ICD10CM: re.compile(r"[A-Z][0-9][0-9A-Z]{1,5}"),
+    System.ICD10PCS: re.compile(r"[0-9A-HJ-NP-Z]{7}"),
+}
+
+_EXPECTED = {
+    System.ICD9CM: "3 to 5 digits, V01 to V91 with up to 2 more digits, or E with 3 or 4 digits; "
+    "a dot only after the third character, the fourth of an E code",
+    System.ICD9PCS: "2 to 4 digits, a dot only after the second",
+    System.ICD10CM: "a letter, a digit and 1 to 5 letters or digits, a dot only after the third character",
+    System.ICD10PCS: "7 letters or digits, neither I nor O, and no dot",
+}
+
+# Blanks of every script, zero-width characters, byte-order marks and other invisible controls.
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+")
+_PADDING = "-=\"'`´‘’‚“”„«»"  # NHDS pads with hyphens; exports leave quotes, or ="0389"
+_LONGEST_SHOWN = 40
+
+
+def clean(text: str) -> str:
+    """The text in upper case without blanks, dots, surrounding quotes and `-` padding."""
+    return squeeze(text.replace(".", ""))
+
+
+def normalize(text: str, system: System) -> str:
+    """The canonical code of a text known to belong to `system`; a `CodeError` when it cannot be one."""
+    squeezed = squeeze(text)
+    prefix, colon, bare = squeezed.rpartition(":")
+    if colon and prefix.lower() != system:
+        raise CodeError(f"{_shown(text)} names another system where {_article(system)} code is expected.")
+    if not has_shape(bare.replace(".", ""), system) or not dot_fits(bare, system):
+        raise CodeError(f"{_shown(text)} is not {_article(system)} code: expected {_EXPECTED[system]}.")
+    return f"{system}:{bare.replace('.', '')}"
+
+
+def has_shape(bare: str, system: System) -> bool:
+    """Whether a clean text, without prefix and dot, could be a code of the system."""
+    return _SHAPES[system].fullmatch(bare) is not None
+
+
+def split(code: str) -> tuple[System, str]:
+    """System and bare text of a canonical code or heading: `icd9cm:4280` gives ICD9CM and `4280`."""
+    prefix, colon, bare = code.partition(":")
+    if not (colon and bare and prefix in _PREFIXES):
+        raise CodeError(f"{_shown(code)} is not a canonical code: write it as in icd9cm:4280.")
+    return System(prefix), bare
+
+
+def dotted(code: str) -> str:
+    """The form people read: `428.0`, `00.17`, `E11.9`; ICD-10-PCS codes have no dot."""
+    system, bare = split(code)
+    place = dot_place(bare, system)
+    if bare.startswith("@"):
+        return bare[1:]
+    return f"{bare[:place]}.{bare[place:]}" if place and len(bare) > place else bare
+
+
+def resolve(text: str, kind: Kind | None = None, prefer: Iterable[System] | None = None) -> str:
+    """The canonical code that a typed text means: `428.0`, `4280` or `icd9cm:4280`.
+
+    Of the systems whose shape fits, those that list the code win, then those that have it as a heading.
+    Where several remain, the first in `prefer` wins; without one the text is ambiguous, a `CodeError`.
+    """
+    systems = [system for system in System if kind in (None, system.kind)]
+    if ":" in text:
+        return _resolve_named(text, systems)
+    fitting = _strongest([code for system in systems if (code := _try(text, system))])
+    for system in prefer or ():
+        if code := next((code for code in fitting if code.startswith(f"{system}:")), None):
+            return code
+    return _only(fitting, text, systems)
+
+
+_PREFIXES = frozenset(system.value for system in System)
+
+
+def squeeze(text: str) -> str:
+    """`clean`, but with the dots left in."""
+    return _BLANKS.sub("", text).upper().strip(_PADDING)
+
+
+def dot_place(bare: str, system: System) -> int:
+    """How many characters stand before the dot; 0 where the system has none."""
+    if system is System.ICD10PCS:
+        return 0
+    if system is System.ICD9PCS:
+        return 2
+    return 4 if system is System.ICD9CM and bare.startswith("E") else 3
+
+
+def dot_fits(bare: str, system: System) -> bool:
+    """Whether the dot of a squeezed text, if it has one, stands where the system puts it."""
+    head, dot, tail = bare.partition(".")
+    return not dot or ("." not in tail and len(head) == dot_place(bare, system))
+
+
+def _try(text: str, system: System) -> str | None:
+    try:
+        return normalize(text, system)
+    except CodeError:
+        return None
+
+
+def _resolve_named(text: str, systems: Sequence[System]) -> str:
+    prefix = squeeze(text).partition(":")[0].lower()
+    for system in systems:
+        if prefix == system:
+            return normalize(text, system)
+    raise CodeError(
+        f"{_shown(text)} does not name a system that fits here: write one of {', '.join(systems)}."
+    )
+
+
+def _strongest(codes: list[str]) -> list[str]:
+    """The codes that are listed; if none is, those above listed ones; if none, all."""
+    pairs = [(code, *split(code)) for code in codes]
+    listed = [code for code, system, bare in pairs if bare in dictionary(system)]
+    return listed or [code for code, system, bare in pairs if under(bare, system)] or codes
+
+
+def _only(codes: Sequence[str], text: str, systems: Sequence[System]) -> str:
+    if len(codes) == 1:
+        return codes[0]
+    if codes:
+        raise CodeError(
+            f"{_shown(text)} may be {' or '.join(codes)}: write it with its system, as in {codes[0]}."
+        )
+    labels = " nor ".join(_article(system) for system in systems)
+    raise CodeError(
+        f"{_shown(text)} is neither {labels} code."
+        if len(systems) > 1
+        else f"{_shown(text)} is not {labels} code: expected {_EXPECTED[systems[0]]}."
+    )
+
+
+def _article(system: System) -> str:
+    return f"an {system.label}"
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "…")

@@ -1,0 +1,49 @@
+"""Writing files so that a reader finds the old content or the new, never a half.
+
+Each file is written under a hidden name in its own folder, synced, renamed over its final name,
+and the folder is synced. Renaming within one folder is atomic; across devices it would not be.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary sibling of `path` to write to; it replaces `path` on success and vanishes on failure."""
+    final = Path(path)
+    final.parent.mkdir(parents=True, exist_ok=True)
+    draft = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
+    try:
+        yield draft
+        sync_file(draft)
+        draft.replace(final)
+        sync_folder(final.parent)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write `text` as UTF-8, all or nothing."""
+    with atomic_path(path) as draft:
+        draft.write_text(text, encoding="utf-8")
+
+
+def sync_file(path: Path) -> None:
+    """Force a file's content to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_folder(path: Path) -> None:
+    """Force a folder's entries to the disk, where the system can (Windows cannot open folders)."""
+    if os.name == "posix":
+        sync_file(path)
