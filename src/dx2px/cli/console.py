@@ -1,0 +1,89 @@
+"""Printing: results on standard output, remarks and progress on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+
+def remark(message: str) -> None:
+    """Something the user should know, apart from the result."""
+    typer.echo(message, err=True)
+
+
+def print_json(value: Any) -> None:
+    """A value as JSON, and nothing else, on standard output."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A table whose number columns (those not first) stand to the right, unless they hold text."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    body = [[_shown(cell) for cell in row] for row in rows]
+    numbers = [all(_is_number(row[place]) for row in body) for place in range(len(columns))]
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for place, name in enumerate(columns):
+        table.add_column(name, justify="right" if numbers[place] else "left", no_wrap=numbers[place])
+    for row in body:
+        table.add_row(*row)
+    Console(highlight=False, width=None if sys.stdout.isatty() else 110).print(table)
+
+
+@contextmanager
+def working(what: str) -> Iterator[Any]:
+    """Yield a function that tells what is being done: a spinner on a terminal, plain lines elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda message: remark(f"{what}: {message}")
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what) as status:
+        yield lambda message: status.update(f"{what}: {message}")
+
+
+@contextmanager
+def counting(what: str, total: int) -> Iterator[Any]:
+    """Yield a function that is told how many are done: a bar on a terminal, a line each tenth elsewhere."""
+    if not sys.stderr.isatty():
+        yield _tenths(what, total)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda done: progress.update(task, completed=done)
+
+
+def _tenths(what: str, total: int) -> Any:
+    shown = 0
+
+    def tell(done: int) -> None:
+        nonlocal shown
+        tenth = 10 * done // max(total, 1)
+        if tenth > shown:
+            shown = tenth
+            remark(f"{what}: {done:,} of {total:,}")
+
+    return tell
+
+
+def _shown(cell: Any) -> str:
+    if cell is None:
+        return "–"
+    if isinstance(cell, float):
+        return f"{cell:,.2f}"
+    return f"{cell:,}" if isinstance(cell, int) else str(cell)
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(",", "").replace(".", "").replace("%", "").replace("–", "0").strip().isdigit()

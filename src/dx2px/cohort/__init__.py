@@ -1,0 +1,42 @@
+"""Stays as sets of codes: cohorts, vocabularies, splits, summaries, sources and synthetic cohorts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dx2px.cohort.cohort import Cohort
+from dx2px.cohort.file import CohortFile, CohortWriter, beside
+from dx2px.cohort.ragged import Ragged
+from dx2px.cohort.splits import Split, SplitBy, split_cohort
+from dx2px.cohort.summary import KindSummary, Summary, describe
+from dx2px.cohort.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from dx2px.cohort.preparation import Counts, Prepared, prepare
+
+__all__ = [
+    "Cohort",
+    "CohortFile",
+    "CohortWriter",
+    "Counts",
+    "KindSummary",
+    "Prepared",
+    "Ragged",
+    "Split",
+    "SplitBy",
+    "Summary",
+    "Vocabulary",
+    "beside",
+    "describe",
+    "prepare",
+    "split_cohort",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Preparing needs Ibis, which the core installation lacks; everything else here does not.
+    if name in ("Counts", "Prepared", "prepare"):
+        from dx2px.cohort import preparation
+
+        return getattr(preparation, name)
+    raise AttributeError(f"module 'dx2px.cohort' has no attribute {name!r}")

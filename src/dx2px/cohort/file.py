@@ -1,0 +1,134 @@
+"""A cohort as one Parquet file: a row a stay, code lists as canonical text, settings and counts in the metadata.
+
+Columns: `stay_id` text · `patient_id` text or null · `diagnoses` list of text · `procedures` list of text ·
+any context columns after them. The metadata key `dx2px` holds a JSON object with at least `format`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dx2px.errors import CohortError
+from dx2px.storage import atomic_path
+from dx2px.version import __version__
+
+FORMAT = 1
+METADATA_KEY = b"dx2px"
+CODE_LISTS = ("diagnoses", "procedures")
+STAY_COLUMNS = pa.schema(
+    [
+        pa.field("stay_id", pa.string(), nullable=False),
+        pa.field("patient_id", pa.string()),
+        pa.field("diagnoses", pa.list_(pa.string()), nullable=False),
+        pa.field("procedures", pa.list_(pa.string()), nullable=False),
+    ]
+)
+
+
+def cohort_schema(context: pa.Schema | None = None) -> pa.Schema:
+    """The columns of a cohort file with the given context columns."""
+    return pa.schema([*STAY_COLUMNS, *(context or [])])
+
+
+def beside(path: str | os.PathLike[str], word: str) -> Path:
+    """The companion of a cohort file: `C.parquet` and `rejects` give `C.rejects.parquet`."""
+    cohort = Path(path)
+    stem = cohort.stem if cohort.suffix == ".parquet" else cohort.name
+    return cohort.with_name(f"{stem}.{word}.parquet")
+
+
+class CohortWriter:
+    """Streams stays to a cohort file; the file appears only when the `with` block ends without an error."""
+
+    def __init__(self, path: str | os.PathLike[str], context: pa.Schema | None = None) -> None:
+        self.path = path
+        self.schema = cohort_schema(context)
+        self.stays = 0
+        self._metadata: dict[str, Any] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        draft = self._stack.enter_context(atomic_path(self.path))
+        self._parquet = self._stack.enter_context(pq.ParquetWriter(draft, self.schema, compression="zstd"))
+        return self
+
+    def write(self, stays: pa.Table | pa.RecordBatch) -> None:
+        """Append stays; columns as in the schema, in its order."""
+        table = stays if isinstance(stays, pa.Table) else pa.Table.from_batches([stays])
+        self._parquet.write_table(table.select(self.schema.names).cast(self.schema))
+        self.stays += table.num_rows
+
+    def describe(self, provenance: Mapping[str, Any]) -> None:
+        """Set what the file says of its origin: source, settings, counts."""
+        self._metadata = dict(provenance)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            record = {"format": FORMAT, "version": __version__, **self._metadata}
+            self._parquet.add_key_value_metadata({METADATA_KEY: json.dumps(record)})
+        self._stack.__exit__(kind, error, trace)
+
+
+class CohortFile:
+    """An open cohort file: its provenance and its stays in batches, read without holding them all."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self._parquet = _open(self.path)
+        self.schema = self._parquet.schema_arrow
+        self.provenance = _provenance(self.path, self._parquet)
+        self.stays: int = self._parquet.metadata.num_rows
+
+    @property
+    def context_columns(self) -> list[str]:
+        """Names of the columns beyond the four that every cohort has."""
+        return [name for name in self.schema.names if name not in STAY_COLUMNS.names]
+
+    def batches(self, rows: int = 65_536) -> Iterator[pa.RecordBatch]:
+        """The stays in file order."""
+        try:
+            yield from self._parquet.iter_batches(batch_size=rows)
+        except (pa.ArrowException, OSError) as error:
+            raise CohortError(f"{self.path} is damaged and cannot be read to its end.") from error
+
+
+def _open(path: str) -> pq.ParquetFile:
+    if Path(path).is_dir():
+        raise CohortError(f"{path} is a folder, not a cohort file.")
+    try:
+        return pq.ParquetFile(path)
+    except FileNotFoundError:
+        raise CohortError(f"There is no cohort file {path}.") from None
+    except (pa.ArrowException, OSError) as error:
+        raise CohortError(
+            f"{path} is not a Parquet file, so not a cohort; `dx2px prepare` makes one."
+        ) from error
+
+
+def _provenance(path: str, parquet: pq.ParquetFile) -> dict[str, Any]:
+    missing = [name for name in STAY_COLUMNS.names if name not in parquet.schema_arrow.names]
+    if missing:
+        raise CohortError(f"{path} is not a cohort file: it lacks the column(s) {', '.join(missing)}.")
+    raw = (parquet.metadata.metadata or {}).get(METADATA_KEY)
+    if raw is None:
+        raise CohortError(f"{path} is not a cohort file: it does not say how it was made.")
+    try:
+        provenance = json.loads(raw)
+        made_by = provenance["format"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise CohortError(f"{path} is not a cohort file: what it says of its origin is damaged.") from error
+    if made_by != FORMAT:
+        raise CohortError(f"{path} has cohort format {made_by}; this version of dx2px reads format {FORMAT}.")
+    assert isinstance(provenance, dict)
+    return provenance

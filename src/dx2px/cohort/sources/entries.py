@@ -1,0 +1,113 @@
+"""Code entries: the one shape that every source gives, a row for each code written on a stay.
+
+| column   | meaning                                                                  |
+|----------|--------------------------------------------------------------------------|
+| file     | the file or table the entry stands in                                    |
+| line     | its line there (null in a database)                                      |
+| field    | the column the code stands in                                            |
+| stay     | the stay's id, text                                                      |
+| patient  | the patient's id, text or null                                           |
+| kind     | `diagnosis` or `procedure`                                               |
+| position | the order among the stay's codes of this kind, or null                   |
+| code     | the code as written, blanks at its ends removed; null when there is none |
+| version  | 9 or 10; NOT_ICD for another vocabulary; null when the source is silent  |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import ibis
+
+from dx2px.codes import Kind
+
+NOT_ICD = -1
+COLUMNS = ("file", "line", "field", "stay", "patient", "kind", "position", "code", "version")
+
+
+@dataclass(frozen=True)
+class Extract:
+    """What a source found: entries, context of the stays, and remarks for the user."""
+
+    entries: Any  # an Ibis table of the columns above
+    context: Any | None = None  # an Ibis table: `stay` and the context columns, a row a stay
+    notes: tuple[str, ...] = ()
+    rows: int | None = None  # rows of the tables, where each is one entry: no join may add or lose any
+    numeric: frozenset[Kind] = field(default_factory=frozenset)  # kinds whose codes were stored as numbers
+
+
+def text(column: Any) -> Any:
+    """A text value without blanks at its ends; null where nothing is left."""
+    return column.cast("string").strip().nullif("")
+
+
+def version_of(column: Any) -> Any:
+    """9 or 10 from what people write in a version or system column: 9, ICD-9-CM, icd10pcs, ICD10CM …"""
+    written = text(column).lower().re_replace("[^a-z0-9.]", "")
+    known = {
+        9: ["9", "09", "9.0", "icd9", "icd9cm", "icd9pcs", "icd9proc", "icd9dx", "icd9px"],
+        10: ["10", "10.0", "icd10", "icd10cm", "icd10pcs", "icd10dx", "icd10px", "icd10proc"],
+    }
+    branches = [(written.isin(names), ibis.literal(version)) for version, names in known.items()]
+    return ibis.cases(*branches, else_=NOT_ICD).cast("int8")
+
+
+def entries_of(
+    table: Any,
+    *,
+    file: str,
+    field: Any,
+    kind: Any,
+    stay: Any,
+    code: Any,
+    patient: Any = None,
+    position: Any = None,
+    version: Any = None,
+) -> Any:
+    """The entries of a table that holds one code a row."""
+    null = ibis.null()
+    return table.select(
+        file=ibis.literal(file),
+        line=table.line,
+        field=field if not isinstance(field, str) else ibis.literal(field),
+        stay=text(stay),
+        patient=null.cast("string") if patient is None else text(patient),
+        kind=ibis.literal(kind) if isinstance(kind, str) else kind,
+        position=null.cast("int64") if position is None else position.try_cast("float64").cast("int64"),
+        code=text(code),
+        version=null.cast("int8")
+        if version is None
+        else (ibis.literal(version, "int8") if isinstance(version, int) else version),
+    )
+
+
+def wide_entries(
+    table: Any,
+    *,
+    file: str,
+    kind: Kind,
+    columns: list[str],
+    stay: str,
+    patient: str | None = None,
+    version: Any = None,
+) -> Any:
+    """The entries of a table that holds a stay a row and its codes in several columns; blank cells are none."""
+    keys = [table[stay].name("stay_"), table.line]
+    if patient is not None:
+        keys.append(table[patient].name("patient_"))
+    order = {name: number for number, name in enumerate(columns)}
+    narrow = table.select(*keys, *columns)
+    long = narrow.pivot_longer(columns, names_to="field_", values_to="code_")
+    long = long.filter(long.code_.cast("string").strip().replace("-", "") != "")
+    return entries_of(
+        long,
+        file=file,
+        field=long.field_,
+        kind=kind,
+        stay=long.stay_,
+        patient=None if patient is None else long.patient_,
+        position=long.field_.cases(*order.items(), else_=len(order)).cast("string"),
+        code=long.code_,
+        version=version,
+    )

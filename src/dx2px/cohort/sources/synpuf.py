@@ -1,0 +1,42 @@
+"""CMS DE-SynPUF inpatient claims: synthetic, a claim a row, codes in numbered columns, ICD-9.
+
+Of the six procedure columns only the first holds procedure codes; the others repeat diagnoses by a mistake
+of the source (most of their values are no procedure codes), so they are left out and counted.
+"""
+
+from __future__ import annotations
+
+import ibis
+
+from dx2px.codes import Kind
+from dx2px.cohort.sources.entries import Extract, wide_entries
+from dx2px.cohort.sources.options import SourceOptions
+from dx2px.cohort.sources.tables import Tables, value_of
+
+STAY, PATIENT = "clm_id", "desynpuf_id"
+DIAGNOSES = [f"icd9_dgns_cd_{n}" for n in range(1, 11)]
+PROCEDURE = "icd9_prcdr_cd_1"
+DISTRUSTED = [f"icd9_prcdr_cd_{n}" for n in range(2, 7)]
+
+
+def extract(tables: Tables, options: SourceOptions) -> Extract:
+    """Entries of ten diagnosis columns and the first procedure column of every claims file."""
+    parts = []
+    left_out = 0
+    for path in tables.files("*Inpatient_Claims*"):
+        table = tables.read(path, [STAY, PATIENT, *DIAGNOSES, PROCEDURE], DISTRUSTED)
+        columns_of: dict[Kind, list[str]] = {"diagnosis": DIAGNOSES, "procedure": [PROCEDURE]}
+        for kind, columns in columns_of.items():
+            parts.append(
+                wide_entries(
+                    table, file=path.name, kind=kind, columns=columns, stay=STAY, patient=PATIENT, version=9
+                )
+            )
+        filled = [(table[name].strip() != "").sum() for name in DISTRUSTED if name in table.columns]
+        if filled:
+            left_out += value_of(sum(filled[1:], filled[0])) or 0
+    note = (
+        f"Only {PROCEDURE.upper()} is read: the columns after it hold diagnosis codes by a mistake of the source "
+        f"({left_out:,} values left out)."
+    )
+    return Extract(ibis.union(*parts) if len(parts) > 1 else parts[0], notes=(note,))

@@ -1,0 +1,253 @@
+"""A user's own tables: long, wide or with list columns, as CSV or Parquet.
+
+long   one code a row: stay, code [, system] [, patient] [, order]; one file for diagnoses and one for procedures
+       (a folder with `diagnoses` and `procedures`, or a second file named by an option), or one with a kind column
+wide   one stay a row: numbered columns such as dx1 … dx15 and px1 … px8
+lists  one stay a row: two columns that hold lists (Parquet), or several codes separated by ; | or blanks (CSV)
+
+Columns that the user does not name are guessed from the names in use, and the guess is reported.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import ibis
+
+from dx2px.codes import Kind
+from dx2px.cohort.sources.entries import Extract, entries_of, version_of, wide_entries
+from dx2px.cohort.sources.options import SourceOptions
+from dx2px.cohort.sources.tables import Tables
+from dx2px.errors import CohortError
+
+USUAL_NAMES = {
+    "stay": "stay_id stay hadm_id admission_id admission encounter_id encounter visit_id visit_occurrence_id visit "
+    "claim_id clm_id hospitalization_id",
+    "patient": "patient_id patient subject_id person_id member_id mrn desynpuf_id",
+    "code": "code icd_code icd9_code icd10_code icd diagnosis_code procedure_code dx_code px_code",
+    "kind": "kind code_kind code_type type",
+    "system": "system code_system icd_version version vocabulary vocabulary_id",
+    "order": "seq_num sequence position rank order seq",
+}
+USUAL_LISTS: dict[Kind, str] = {
+    "diagnosis": "diagnoses diagnosis dx diagnosis_codes dx_codes",
+    "procedure": "procedures procedure px procedure_codes px_codes",
+}
+USUAL_NUMBERED: dict[Kind, str] = {
+    "diagnosis": r"(dx|diag|diagnosis|i9_dx|i10_dx|icd9_dgns_cd|icd_dgns_cd)_?(code)?_?(\d+)",
+    "procedure": r"(px|pr|proc|procedure|i9_pr|i10_pr|icd9_prcdr_cd|icd_prcdr_cd)_?(code)?_?(\d+)",
+}
+KIND_WORDS: dict[Kind, list[str]] = {
+    "diagnosis": ["diagnosis", "diagnoses", "dx", "diag", "d", "condition"],
+    "procedure": ["procedure", "procedures", "px", "pr", "proc", "p"],
+}
+LIST_SEPARATORS = r"[;|,\s]+"
+
+
+def extract(tables: Tables, options: SourceOptions) -> Extract:
+    """Entries of the user's file or files."""
+    found = _files(tables, options)
+    if isinstance(found, dict):
+        readers = {kind: _Reader(tables, path, options) for kind, path in found.items()}
+        parts = [reader.long(kind) for kind, reader in readers.items()]
+    else:
+        reader = _Reader(tables, found, options)
+        readers = {"diagnosis": reader}
+        parts = reader.single()
+    notes = [note for reader in readers.values() for note in reader.notes]
+    numeric = frozenset[Kind]().union(*(reader.numeric for reader in readers.values()))
+    return Extract(ibis.union(*parts), notes=tuple(notes), numeric=numeric)
+
+
+def _files(tables: Tables, options: SourceOptions) -> Path | dict[Kind, Path]:
+    """One file that holds both kinds, or one for each."""
+    if tables.root.is_dir():
+        diagnoses, procedures = tables.need("diagnoses", "procedures")
+        return {"diagnosis": diagnoses, "procedure": procedures}
+    if options.procedures_file is None:
+        return tables.root
+    second = Path(options.procedures_file)
+    if not second.is_file():
+        raise CohortError(f"There is no file {second}.")
+    return {"diagnosis": tables.root, "procedure": second}
+
+
+@dataclass
+class _Reader:
+    """One file of the user's, its columns found by name."""
+
+    tables: Tables
+    path: Path
+    options: SourceOptions
+    notes: list[str] = field(default_factory=list)
+    numeric: set[Kind] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.types = self.tables.columns(self.path)
+
+    def single(self) -> list[Any]:
+        """The entries of a file that holds both kinds, in whichever layout it has."""
+        groups = {kind: self._code_columns(kind) for kind in USUAL_LISTS}
+        if all(groups.values()):
+            return self._rows(groups)
+        if self._column("kind") is None:
+            raise CohortError(
+                f"{self.path.name} needs numbered or list columns for diagnoses and procedures, or one code a row with "
+                f"a column that tells its kind; it has {', '.join(self.types)}. Name the columns by options."
+            )
+        return [self._long(None)]
+
+    def long(self, kind: Kind) -> Any:
+        """The entries of a file that holds one kind, one code a row."""
+        return self._long(kind)
+
+    def _long(self, kind: Kind | None) -> Any:
+        stay, code = self._need("stay"), self._need("code")
+        others = {role: self._column(role) for role in ("patient", "system", "order")}
+        kinds = None if kind else self._need("kind")
+        wanted = [stay, code, *(name for name in (*others.values(), kinds) if name)]
+        table = self.tables.read(self.path, list(dict.fromkeys(wanted)))
+        self._remember_numbers([code], [kind] if kind else list(KIND_WORDS))
+        self.notes.append(
+            f"{self.path.name}: " + self._said({"stay": stay, "code": code, "kind": kinds, **others})
+        )
+        return entries_of(
+            table,
+            file=self.path.name,
+            field=code,
+            kind=kind or _kind_of(table[kinds]),
+            stay=table[stay],
+            patient=table[others["patient"]] if others["patient"] else None,
+            position=table[others["order"]] if others["order"] else None,
+            code=table[code],
+            version=self._version(table, others["system"]),
+        )
+
+    def _rows(self, groups: dict[Kind, list[str]]) -> list[Any]:
+        """The entries of a file with a stay a row."""
+        roles = {role: self._column(role) for role in ("stay", "patient", "system")}
+        codes = [name for columns in groups.values() for name in columns]
+        table = self.tables.read(self.path, [*codes, *dict.fromkeys(n for n in roles.values() if n)])
+        stay = roles["stay"] or "line_as_stay"
+        if roles["stay"] is None:
+            table = table.mutate(line_as_stay=table.line.cast("string"))
+        shown: dict[str, str | None] = {
+            kind: f"{names[0]} … {names[-1]}" if len(names) > 1 else names[0]
+            for kind, names in groups.items()
+        }
+        self.notes.append(f"{self.path.name}: " + self._said({**roles, "stay": stay, **shown}))
+        return [self._row_entries(table, kind, names, stay, roles) for kind, names in groups.items()]
+
+    def _row_entries(
+        self, table: Any, kind: Kind, columns: list[str], stay: str, roles: dict[str, str | None]
+    ) -> Any:
+        self._remember_numbers(columns, [kind])
+        version = self._version(table, roles["system"])
+        if len(columns) > 1 or self._is_single_code(columns[0]):
+            if roles["system"]:
+                raise CohortError(
+                    f"{self.path.name}: a system column goes with one code a row; say --icd 9 or 10."
+                )
+            return wide_entries(
+                table,
+                file=self.path.name,
+                kind=kind,
+                columns=columns,
+                stay=stay,
+                patient=roles["patient"],
+                version=version,
+            )
+        lists = table[columns[0]]
+        if not lists.type().is_array():
+            lists = lists.strip().re_replace(LIST_SEPARATORS, ";").split(";")
+        keys = {name: table[name] for name in {stay, roles["patient"], roles["system"]} if name}
+        long = table.select(table.line, code_=lists, **keys).unnest("code_", offset="place_")
+        long = long.filter(long.code_.strip() != "")
+        return entries_of(
+            long,
+            file=self.path.name,
+            field=columns[0],
+            kind=kind,
+            stay=long[stay],
+            patient=long[roles["patient"]] if roles["patient"] else None,
+            position=long.place_.cast("string"),
+            code=long.code_,
+            version=self._version(long, roles["system"]),
+        )
+
+    def _is_single_code(self, column: str) -> bool:
+        """A lone column such as `dx1` holds one code; `dx` or `diagnoses` holds a list."""
+        return bool(re.search(r"\d$", column))
+
+    def _version(self, table: Any, system: str | None) -> Any:
+        return version_of(table[system]) if system else self.options.version
+
+    def _code_columns(self, kind: Kind) -> list[str]:
+        """The numbered columns of a kind in their order, or its list column."""
+        named = self.options.diagnosis_columns if kind == "diagnosis" else self.options.procedure_columns
+        if named:
+            return self._matching(named)
+        numbered = [name for name in self.types if re.fullmatch(USUAL_NUMBERED[kind], name)]
+        if numbered:
+            return sorted(numbered, key=_number)
+        return [name for name in USUAL_LISTS[kind].split() if name in self.types][:1]
+
+    def _matching(self, patterns: tuple[str, ...]) -> list[str]:
+        found: list[str] = []
+        for pattern in patterns:
+            names = [name for name in self.types if fnmatch.fnmatchcase(name, pattern.lower())]
+            if not names:
+                raise CohortError(
+                    f"{self.path.name} has no column like {pattern}; it has {', '.join(self.types)}."
+                )
+            found += sorted(names, key=_number)
+        return list(dict.fromkeys(found))
+
+    def _column(self, role: str) -> str | None:
+        """The column of a role: the user's, else the first usual name that the file has."""
+        named: str | None = getattr(self.options, f"{role}_column")
+        if named is not None:
+            if named.lower() not in self.types:
+                raise CohortError(f"{self.path.name} has no column {named}; it has {', '.join(self.types)}.")
+            return named.lower()
+        return next((name for name in USUAL_NAMES[role].split() if name in self.types), None)
+
+    def _need(self, role: str) -> str:
+        column = self._column(role)
+        if column is None:
+            raise CohortError(
+                f"{self.path.name} has no column that looks like the {role}; it has {', '.join(self.types)}. "
+                f"Name it with --{role}-column."
+            )
+        return column
+
+    def _said(self, columns: dict[str, str | None]) -> str:
+        named = {role for role in USUAL_NAMES if getattr(self.options, f"{role}_column") is not None}
+        named |= {"diagnosis"} if self.options.diagnosis_columns else set()
+        named |= {"procedure"} if self.options.procedure_columns else set()
+        return ", ".join(
+            f"{role} = {'the line number' if column == 'line_as_stay' else column}"
+            + ("" if role in named else " (guessed)")
+            for role, column in columns.items()
+            if column
+        )
+
+    def _remember_numbers(self, columns: list[str], kinds: list[Kind]) -> None:
+        if any((self.path.name, column) in self.tables.numeric for column in columns):
+            self.numeric |= set(kinds)
+
+
+def _kind_of(column: Any) -> Any:
+    """`diagnosis`, `procedure`, or null from what people write in a kind column."""
+    written = column.strip().lower()
+    branches = [(written.isin(words), ibis.literal(kind)) for kind, words in KIND_WORDS.items()]
+    return ibis.cases(*branches, else_=ibis.null())
+
+
+def _number(name: str) -> int:
+    digits = re.findall(r"\d+", name)
+    return int(digits[-1]) if digits else 0

@@ -1,0 +1,137 @@
+"""Who learns, who validates, who tests.
+
+Whole groups (patients, or single stays) are shuffled and laid end to end; the first share of the stays
+is the test part and the rest is cut into k folds of equal size, a group never being divided.
+The shuffle sorts raw 64-bit outputs of PCG64, whose stream numpy guarantees not to change,
+so that a seed means the same split on every machine and with every numpy.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from dx2px.cohort.cohort import Cohort
+from dx2px.errors import CohortError
+from dx2px.storage import atomic_path
+
+SplitBy = Literal["patient", "stay"]
+TEST = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The part of each stay: TEST, or the number of its fold."""
+
+    part: NDArray[np.int16]  # (stays,)
+    folds: int
+    by: SplitBy
+    seed: int
+    test_share: float
+
+    @property
+    def test(self) -> NDArray[np.int64]:
+        """Rows of the test part."""
+        return np.flatnonzero(self.part == TEST)
+
+    @property
+    def learning(self) -> NDArray[np.int64]:
+        """Rows of all folds: everything but the test part."""
+        return np.flatnonzero(self.part != TEST)
+
+    def validation(self, fold: int) -> NDArray[np.int64]:
+        """Rows that validate when `fold` is held out."""
+        self._check(fold)
+        return np.flatnonzero(self.part == fold)
+
+    def training(self, fold: int) -> NDArray[np.int64]:
+        """Rows that teach when `fold` is held out."""
+        self._check(fold)
+        return np.flatnonzero((self.part != fold) & (self.part != TEST))
+
+    def _check(self, fold: int) -> None:
+        if not 0 <= fold < self.folds:
+            raise CohortError(f"This split has folds 0 to {self.folds - 1}, not {fold}.")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write as Parquet: one column, a row a stay, in the cohort's order. No identifiers."""
+        record = {"folds": self.folds, "by": self.by, "seed": self.seed, "test_share": self.test_share}
+        table = pa.table({"part": pa.array(self.part)})
+        with atomic_path(path) as draft:
+            pq.write_table(table.replace_schema_metadata({k: str(v) for k, v in record.items()}), draft)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Split:
+        """Read what `save` wrote."""
+        try:
+            table = pq.read_table(path)
+            record = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
+            return cls(
+                part=table.column("part").to_numpy().astype(np.int16),
+                folds=int(record["folds"]),
+                by="patient" if record["by"] == "patient" else "stay",
+                seed=int(record["seed"]),
+                test_share=float(record["test_share"]),
+            )
+        except (OSError, pa.ArrowException, KeyError, ValueError, AttributeError) as error:
+            raise CohortError(f"{os.fspath(path)} is not a saved split.") from error
+
+
+def split_cohort(
+    cohort: Cohort, *, by: SplitBy | None = None, folds: int = 10, test_share: float = 0.2, seed: int = 0
+) -> Split:
+    """Divide a cohort; `by` defaults to patients where the cohort knows them, else to stays."""
+    if by is None:
+        by = "stay" if cohort.patient_ids is None else "patient"
+    groups = _groups(cohort, by)
+    sizes = np.bincount(groups)
+    _check_sizes(len(sizes), folds, test_share, by)
+    order = np.argsort(np.random.PCG64(seed).random_raw(len(sizes)), kind="stable")
+    # A group's part is decided by the middle of its stretch, which keeps the parts' sizes near their aim.
+    ends = np.cumsum(sizes[order])
+    middle = (ends - sizes[order] / 2) / ends[-1]
+    position = np.floor((middle - test_share) / (1 - test_share) * folds).astype(np.int16)
+    part_of_group = np.empty(len(sizes), dtype=np.int16)
+    part_of_group[order] = np.where(middle < test_share, TEST, np.clip(position, 0, folds - 1))
+    split = Split(part_of_group[groups], folds, by, seed, test_share)
+    _check_parts(split)
+    return split
+
+
+def _groups(cohort: Cohort, by: SplitBy) -> NDArray[np.int64]:
+    """A number for each stay, equal for stays that must not be separated."""
+    if by == "stay":
+        return np.arange(len(cohort))
+    if cohort.patient_ids is None:
+        raise CohortError("This cohort has no patient ids, so it cannot be split by patient: split by stay.")
+    encoded = cohort.patient_ids.combine_chunks().dictionary_encode()
+    known = len(encoded.dictionary)
+    # A stay of an unknown patient is a group of its own.
+    alone = np.arange(known, known + len(cohort))
+    missing = encoded.is_null().to_numpy(zero_copy_only=False)
+    numbers = np.where(missing, alone, encoded.indices.fill_null(0).to_numpy())
+    return np.unique(numbers, return_inverse=True)[1].astype(np.int64)
+
+
+def _check_sizes(groups: int, folds: int, test_share: float, by: SplitBy) -> None:
+    if folds < 1:
+        raise CohortError(f"The number of folds must be at least 1, not {folds}.")
+    if not 0 <= test_share < 1:
+        raise CohortError(f"The test share must be at least 0 and below 1, not {test_share}.")
+    if groups < folds + (test_share > 0):
+        raise CohortError(f"{groups} {by}s cannot be split into a test part and {folds} folds.")
+
+
+def _check_parts(split: Split) -> None:
+    wanted = set(range(split.folds)) | ({TEST} if split.test_share else set())
+    if wanted - set(np.unique(split.part).tolist()):
+        raise CohortError(
+            f"The cohort is too small, or single {split.by}s are too large, "
+            f"for a test part and {split.folds} folds: some would be empty."
+        )

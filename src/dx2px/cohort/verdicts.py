@@ -1,0 +1,152 @@
+"""What each distinct code text means: a canonical code, or the reason why it is none.
+
+A file holds millions of entries but some ten thousand distinct texts, so each is judged once, in Python,
+whatever engine holds the entries. A text that has its system's shape is kept as it stands. One that has not is
+repaired where exactly one listed code fits. If the texts of a column show that a spreadsheet turned
+codes into numbers, every text of that column goes through repair, and one that fits two codes is rejected.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from dx2px.codes import (
+    Kind,
+    System,
+    clean,
+    explain,
+    has_shape,
+    is_listed,
+    looks_dotted,
+    looks_numeric,
+    normalize,
+    repair,
+    split,
+)
+from dx2px.errors import CodeError, CohortError
+
+MISSING_STAY = "missing_stay"
+MISSING_CODE = "missing_code"
+MISSING_KIND = "missing_kind"
+NOT_ICD_VOCABULARY = "not_icd"
+MALFORMED_LINE = "malformed_line"
+REASONS = {
+    MISSING_STAY: "no stay id",
+    MISSING_CODE: "no code",
+    MISSING_KIND: "neither diagnosis nor procedure",
+    NOT_ICD_VOCABULARY: "of another vocabulary than ICD",
+    MALFORMED_LINE: "a line that is not a record",
+}
+
+
+def sentence(reason: str) -> str:
+    """A reason as people read it."""
+    return REASONS.get(reason) or explain(reason)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A distinct code text of a source and how many entries have it."""
+
+    kind: Kind
+    version: int | None
+    text: str
+    entries: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The canonical code of a text, or the reason of its rejection."""
+
+    written: Written
+    code: str | None
+    reason: str | None = None
+    repaired: bool = False
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """All verdicts on a source, and what the user should know of them."""
+
+    items: tuple[Verdict, ...]
+    notes: tuple[str, ...] = ()
+    repaired_entries: int = 0
+    unlisted_entries: int = 0
+    unlisted_codes: int = 0
+    damaged: frozenset[System] = field(default_factory=frozenset)
+
+
+def judge(texts: Sequence[Written], numeric: Iterable[Kind] = ()) -> Verdicts:
+    """Judge every text; those whose version is not ICD are rejected, those of unknown version are an error."""
+    by_system: dict[System, list[Written]] = defaultdict(list)
+    items: list[Verdict] = []
+    for written in texts:
+        if written.version in (9, 10):
+            by_system[System.of(written.kind, written.version)].append(written)
+        else:
+            items.append(Verdict(written, None, NOT_ICD_VOCABULARY))
+    damaged: set[System] = set()
+    for system, column in by_system.items():
+        written_texts = [written.text for written in column]
+        spoilt = system.kind in numeric or looks_numeric(written_texts, system)
+        dots = looks_dotted(written_texts, system) if spoilt else None
+        damaged |= {system} if spoilt else set()
+        items += [_verdict(written, system, spoilt, dots) for written in column]
+    return _summary(items, damaged)
+
+
+def _verdict(written: Written, system: System, spoilt: bool, dots: bool | None) -> Verdict:
+    try:
+        code = normalize(written.text, system)
+    except CodeError:
+        code = None
+    if code is not None and not spoilt and not _is_short(code):
+        return Verdict(written, code)
+    attempt = repair(written.text, system, dots)
+    if attempt.code is None:
+        return Verdict(written, None, attempt.reason if clean(written.text) else MISSING_CODE)
+    return Verdict(written, attempt.code, repaired=attempt.code != code)
+
+
+def _is_short(code: str) -> bool:
+    """Two digits of an ICD-9 procedure: a heading, which nobody bills, or a code that lost its zeros."""
+    system, bare = split(code)
+    return system is System.ICD9PCS and len(bare) == 2
+
+
+def _summary(items: list[Verdict], damaged: set[System]) -> Verdicts:
+    unlisted = Counter({v.code: v.written.entries for v in items if v.code and not is_listed(v.code)})
+    notes = tuple(
+        f"The {system.label} codes look like numbers (a spreadsheet's doing): only codes that fit one number "
+        "alone are kept."
+        for system in sorted(damaged)
+    )
+    return Verdicts(
+        items=tuple(items),
+        notes=notes,
+        repaired_entries=sum(v.written.entries for v in items if v.repaired),
+        unlisted_entries=unlisted.total(),
+        unlisted_codes=len(unlisted),
+        damaged=frozenset(damaged),
+    )
+
+
+def guess_version(texts: Sequence[Written]) -> int:
+    """The ICD version of a source that does not tell: the one whose lists have nearly all of its codes."""
+    total = sum(w.entries for w in texts)
+    listed = {version: sum(w.entries for w in texts if _listed(w, version)) for version in (9, 10)}
+    better, worse = sorted(listed, key=lambda version: listed[version], reverse=True)
+    if not total or listed[better] < 0.9 * total or listed[worse] > 0.5 * total:
+        raise CohortError(
+            f"The ICD version of the codes is not given and not clear: of {total:,} entries {listed[9]:,} are listed "
+            f"in ICD-9 and {listed[10]:,} in ICD-10. Say --icd 9 or 10, or name a system column."
+        )
+    return better
+
+
+def _listed(written: Written, version: int) -> bool:
+    system = System.of(written.kind, version)
+    bare = clean(written.text)
+    return has_shape(bare, system) and is_listed(f"{system}:{bare}")

@@ -1,0 +1,55 @@
+"""The codes of one kind, in a fixed order: a code's place in it is its index everywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from dx2px.errors import CohortError
+
+
+class Vocabulary:
+    """Distinct canonical codes. `Vocabulary.sorted` gives the order that cohorts use: by text."""
+
+    def __init__(self, codes: Iterable[str]) -> None:
+        self.codes = tuple(codes)
+        if len(self._index) != len(self.codes):
+            raise CohortError("A vocabulary holds each code once, but codes repeat.")
+
+    @classmethod
+    def sorted(cls, codes: Iterable[str]) -> Vocabulary:
+        """The distinct codes, ordered by their canonical text."""
+        return cls(sorted(set(codes)))
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {code: index for index, code in enumerate(self.codes)}
+
+    def index(self, code: str) -> int:
+        """The code's index; KeyError when it is not in the vocabulary."""
+        return self._index[code]
+
+    def get(self, code: str) -> int | None:
+        """The code's index, or None when it is not in the vocabulary."""
+        return self._index.get(code)
+
+    def __contains__(self, code: object) -> bool:
+        return code in self._index
+
+    def __getitem__(self, index: int) -> str:
+        return self.codes[index]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.codes)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and self.codes == other.codes
+
+    def __hash__(self) -> int:
+        return hash(self.codes)
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self)} codes)"

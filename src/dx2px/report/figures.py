@@ -1,0 +1,40 @@
+"""What every figure shares: size, colours that colour-blind readers can tell apart, saving all or nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dx2px.errors import InputError
+from dx2px.storage import atomic_path
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLUE, ORANGE = "#0072B2", "#E69F00"
+FORMATS = (".png", ".svg", ".pdf")
+
+
+def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
+    """A figure of this size in inches, drawn without a display."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def check_format(path: str | os.PathLike[str]) -> None:
+    """Refuse, before any work, a file ending that no figure can have."""
+    if Path(path).suffix.lower() not in FORMATS:
+        raise InputError(f"A figure is saved as {', '.join(FORMATS)}; {os.fspath(path)} has another ending.")
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write the figure in the format its ending names."""
+    check_format(path)
+    with atomic_path(path) as draft:
+        figure.savefig(draft, format=Path(path).suffix[1:].lower(), dpi=150)

@@ -1,0 +1,103 @@
+"""The commands that make and show cohorts, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dx2px import Cohort
+
+OWN = "stay_id,kind,code\n1,dx,428.0\n1,px,39.95\n2,dx,038.9\n2,px,39.95\n2,dx,nonsense\n"
+
+
+def dx2px(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "dx2px", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    path = tmp_path / "own.csv"
+    path.write_text(OWN)
+    return path
+
+
+def test_prepare_prints_counts_and_writes_both_files(own: Path, tmp_path: Path) -> None:
+    done = dx2px("prepare", "table", own, "--out", tmp_path / "C.parquet", "--icd", "9")
+    assert done.returncode == 0
+    assert "entries read" in done.stdout
+    assert "Warning: 1 of 5 entries (20.0%) are rejected" in done.stderr
+    assert "nonsense" not in done.stdout + done.stderr
+    assert len(Cohort.load(tmp_path / "C.parquet")) == 2
+    assert (tmp_path / "C.rejects.parquet").exists()
+
+
+def test_json_is_all_there_is_on_standard_output(own: Path, tmp_path: Path) -> None:
+    cohort = tmp_path / "C.parquet"
+    counts = json.loads(dx2px("prepare", "table", own, "--out", cohort, "--icd", "9", "--json").stdout)
+    assert counts["entries_read"] == 5
+    assert counts["rejected"] == {"not_a_code": 1}
+    described = json.loads(dx2px("describe", cohort, "--json").stdout)
+    assert described["stays"] == 2
+    assert described["procedures"]["frequent"][0]["title"] == "Hemodialysis"
+    assert described["diagnoses"]["histogram"] == [0, 2]
+
+
+def test_describe_prints_titles_and_draws_the_histograms(own: Path, tmp_path: Path) -> None:
+    cohort, figure = tmp_path / "C.parquet", tmp_path / "figures" / "h.png"
+    dx2px("prepare", "table", own, "--out", cohort, "--icd", "9")
+    done = dx2px("describe", cohort, "--plot", figure)
+    assert done.returncode == 0
+    assert "Congestive heart failure" in done.stdout
+    assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["describe", "absent.parquet"], "There is no cohort file absent.parquet"),
+        (["describe", "absent.parquet", "--plot", "h.bmp"], "A figure is saved as .png"),
+        (["prepare", "mimic3", "absent", "--out", "C.parquet"], "There is no file or folder absent"),
+        (["synthesize", "--out", "C.parquet", "--stays", "0"], "must be at least 1"),
+    ],
+)
+def test_wrong_input_gives_one_sentence_and_exit_code_1(words: list[str], sentence: str) -> None:
+    done = dx2px(*words)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("dx2px: ")
+    assert sentence in last
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [["prepare"], ["nonsense"], ["prepare", "mimic5", "x", "--out", "y"]])
+def test_wrong_usage_gives_exit_code_2(words: list[str]) -> None:
+    assert dx2px(*words).returncode == 2
+
+
+def test_synthesize_writes_the_cohort_and_its_truth(tmp_path: Path) -> None:
+    done = dx2px("synthesize", "--out", tmp_path / "S.parquet", "--stays", "500", "--seed", "3")
+    assert done.returncode == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"S.parquet", "S.links.parquet", "S.causes.parquet"}
+    assert len(Cohort.load(tmp_path / "S.parquet")) == 500
+
+
+def test_a_missing_extra_is_named(tmp_path: Path) -> None:
+    blocked = "import sys; sys.modules['ibis'] = None; from dx2px.cli import main; main()"
+    command = [sys.executable, "-c", blocked, "prepare", "mimic3", str(tmp_path), "--out", "C.parquet"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines()[-1] == "dx2px: This command needs ibis: install dx2px[train]."
+
+
+def test_an_output_folder_that_cannot_be_made_is_said(own: Path, tmp_path: Path) -> None:
+    blocker = tmp_path / "file"
+    blocker.write_text("")
+    done = dx2px("synthesize", "--stays", "10", "--out", blocker / "C.parquet")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,475 @@
+"""From tables to cohorts: golden tables for each source, every defect a real file has, every entry accounted for."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dx2px import Cohort, CohortError, InputError, prepare
+from dx2px.cohort import Prepared
+from dx2px.cohort.sources import SourceOptions
+
+MIMIC3_DX = """\
+ROW_ID,SUBJECT_ID,HADM_ID,SEQ_NUM,ICD9_CODE
+1,10,100,2,"0389"
+2,10,100,1,"4280"
+3,10,100,3,"4280"
+4,11,101,1,"V5867"
+5,11,101,2,"5856"
+6,12,102,1,"4275"
+7,12,103,1,
+8,13,,1,"4280"
+"""
+MIMIC3_PX = """\
+ROW_ID,SUBJECT_ID,HADM_ID,SEQ_NUM,ICD9_CODE
+1,10,100,1,"0017"
+2,11,101,2,"3995"
+3,11,101,1,"3893"
+"""
+
+
+def write(folder: Path, **tables: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, text in tables.items():
+        (folder / f"{name}.csv").write_text(text)
+    return folder
+
+
+def stays(prepared: Prepared) -> dict[str, tuple[list[str], list[str]]]:
+    rows = pq.read_table(prepared.path).to_pylist()
+    return {row["stay_id"]: (bare(row["diagnoses"]), bare(row["procedures"])) for row in rows}
+
+
+def bare(codes: list[str]) -> list[str]:
+    return [code.partition(":")[2] for code in codes]
+
+
+def rejects(prepared: Prepared) -> list[tuple[Any, ...]]:
+    rows = pq.read_table(prepared.rejects_path).to_pylist()
+    return [(row["file"], row["line"], row["column"], row["reason"]) for row in rows]
+
+
+def run(
+    source: str, path: Path, out: Path, min_count: int = 1, strict: bool = False, **options: Any
+) -> Prepared:
+    prepared = prepare(
+        source, path, out / "C.parquet", min_count=min_count, strict=strict, options=SourceOptions(**options)
+    )
+    counts = prepared.counts
+    assert counts.entries_read == sum(counts.rejected.values()) + counts.entries_used
+    assert counts.stays == len(Cohort.load(prepared.path))
+    return prepared
+
+
+def test_mimic3(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", DIAGNOSES_ICD=MIMIC3_DX, PROCEDURES_ICD=MIMIC3_PX)
+    prepared = run("mimic3", folder, tmp_path)
+    assert stays(prepared) == {
+        "100": (["4280", "0389"], ["0017"]),
+        "101": (["V5867", "5856"], ["3893", "3995"]),
+    }
+    assert rejects(prepared) == [
+        ("DIAGNOSES_ICD.csv", 8, "icd9_code", "missing_code"),
+        ("DIAGNOSES_ICD.csv", 9, "icd9_code", "missing_stay"),
+    ]
+    counts = prepared.counts
+    assert (counts.entries_read, counts.entries_used, counts.repeated, counts.without_both_kinds) == (
+        11,
+        9,
+        1,
+        1,
+    )
+    assert (counts.stays_read, counts.stays_with_both_kinds, counts.kept) == (4, 2, 7)
+    assert Cohort.load(prepared.path).patient_ids.to_pylist() == ["10", "11"]  # type: ignore[union-attr]
+    assert "2 of 11 entries (18.2%)" in prepared.warnings[0]
+
+
+def test_lower_case_names_gzip_and_context(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name, text in (("diagnoses_icd", MIMIC3_DX), ("procedures_icd", MIMIC3_PX)):
+        (folder / f"{name}.csv.gz").write_bytes(gzip.compress(text.lower().encode()))
+    write(
+        folder,
+        ADMISSIONS="HADM_ID,SUBJECT_ID,ADMISSION_TYPE\n100,10,EMERGENCY\n101,11,\n",
+        PATIENTS="SUBJECT_ID,GENDER\n10,F\n11,M\n",
+    )
+    prepared = run("mimic3", folder, tmp_path)
+    context = Cohort.load(prepared.path).context
+    assert context is not None
+    assert context.to_pydict() == {"sex": ["F", "M"], "admission_type": ["EMERGENCY", None]}
+
+
+def test_crlf_mark_blank_lines_and_broken_lines(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", PROCEDURES_ICD=MIMIC3_PX)
+    broken = MIMIC3_DX.replace("\n", "\r\n") + '\r\n9,10,100,4,"5849\r\n10,10,100,5\r\n11,10,100,6,5990\r\n'
+    (folder / "DIAGNOSES_ICD.csv").write_bytes(b"\xef\xbb\xbf" + broken.encode())
+    prepared = run("mimic3", folder, tmp_path)
+    assert stays(prepared)["100"] == (["4280", "0389", "5990"], ["0017"])
+    assert rejects(prepared)[:2] == [
+        ("DIAGNOSES_ICD.csv", 11, None, "malformed_line"),
+        ("DIAGNOSES_ICD.csv", 12, None, "malformed_line"),
+    ]
+
+
+def test_thresholds_count_stays_with_both_kinds_once_and_drop_emptied_stays(tmp_path: Path) -> None:
+    head = "ROW_ID,SUBJECT_ID,HADM_ID,SEQ_NUM,ICD9_CODE\n"
+    dx = [(1, "4280"), (1, "4280"), (2, "4280"), (2, "0389"), (3, "0389"), (4, "5856"), (5, "0389")]
+    px = [(1, "3995"), (2, "3995"), (3, "3995"), (4, "3995")]
+    folder = write(
+        tmp_path / "in",
+        DIAGNOSES_ICD=head + "".join(f"1,1,{stay},1,{code}\n" for stay, code in dx),
+        PROCEDURES_ICD=head + "".join(f"1,1,{stay},1,{code}\n" for stay, code in px),
+    )
+    prepared = run("mimic3", folder, tmp_path, min_count=2)
+    assert stays(prepared) == {
+        "1": (["4280"], ["3995"]),
+        "2": (["4280", "0389"], ["3995"]),
+        "3": (["0389"], ["3995"]),
+    }
+    counts = prepared.counts
+    assert (counts.repeated, counts.without_both_kinds, counts.rare, counts.emptied, counts.kept) == (
+        1,
+        1,
+        1,
+        1,
+        7,
+    )
+
+
+def test_mimic4_versions(tmp_path: Path) -> None:
+    head = "subject_id,hadm_id,seq_num,icd_code,icd_version\n"
+    folder = write(
+        tmp_path / "in",
+    )
+    write(
+        folder / "hosp",
+        diagnoses_icd=head + "1,1,1,4280 ,9\n1,2,1,I509,10\n1,3,1,E030,10\n1,4,1,E0300,9\n1,5,1,4280,11\n",
+        procedures_icd="subject_id,hadm_id,seq_num,chartdate,icd_code,icd_version\n"
+        "1,1,1,2180-01-01,3995,9\n1,2,1,2180-01-01,02700E6,10\n1,3,1,2180-01-01,0016070,10\n",
+    )
+    both = run("mimic4", folder, tmp_path)
+    assert {stay: pair[0] for stay, pair in stays(both).items()} == {
+        "1": ["4280"],
+        "2": ["I509"],
+        "3": ["E030"],
+    }
+    assert stays(both)["2"][1] == ["02700E6"]
+    assert both.counts.rejected == {"not_icd": 1}
+    ten = run("mimic4", folder, tmp_path, icd="10")
+    assert set(stays(ten)) == {"2", "3"}
+    assert ten.counts.other_version == 3
+
+
+def test_nhds(tmp_path: Path) -> None:
+    def line(dx: str, px: str, age: str = "145", sex: str = "2") -> str:
+        text = (
+            f"10{2}{age}{sex}"
+            + " " * 10
+            + "3"
+            + " " * 9
+            + dx.ljust(75)
+            + px.ljust(32)
+            + " " * 7
+            + "1"
+            + " " * 7
+        )
+        assert len(text) == 149
+        return text
+
+    path = tmp_path / "NHDS10.txt"
+    path.write_text(
+        "\n".join(
+            [
+                line("0389-V586742731", "0017640-"),
+                line("4280-", "3995", "307", "1"),
+                line("4019-", ""),
+                "short",
+            ]
+        )
+    )
+    prepared = run("nhds", path, tmp_path)
+    assert stays(prepared) == {"1": (["0389", "V5867", "42731"], ["0017", "640"]), "2": (["4280"], ["3995"])}
+    assert rejects(prepared) == [("NHDS10.txt", 4, None, "malformed_line")]
+    cohort = Cohort.load(prepared.path)
+    assert cohort.patient_ids is None
+    assert cohort.context is not None
+    assert cohort.context.to_pydict() == {
+        "age": [45, 0],
+        "sex": ["F", "M"],
+        "region": ["South", "South"],
+        "admission_type": ["emergency", "emergency"],
+    }
+
+
+def test_synpuf_trusts_only_the_first_procedure_column(tmp_path: Path) -> None:
+    dx = ",".join(f"ICD9_DGNS_CD_{n}" for n in range(1, 11))
+    px = ",".join(f"ICD9_PRCDR_CD_{n}" for n in range(1, 7))
+    rows = ["P1,7,4280,0389,,,,,,,,,3995,4019,V5866,,,", "P1,8,4280,OTHER,,,,,,,,,9904,,,,,"]
+    path = tmp_path / "DE1_Inpatient_Claims_Sample_1.csv"
+    path.write_text("\n".join([f'"DESYNPUF_ID","CLM_ID",{dx},{px}', *rows]))
+    prepared = run("synpuf", path, tmp_path)
+    assert stays(prepared) == {"7": (["4280", "0389"], ["3995"]), "8": (["4280"], ["9904"])}
+    assert "2 values left out" in prepared.notes[0]
+    assert rejects(prepared) == [(path.name, 3, "icd9_dgns_cd_2", "not_a_code")]
+
+
+OMOP_CONDITIONS = """\
+condition_occurrence_id,person_id,visit_occurrence_id,condition_source_value,condition_source_concept_id
+1,5,50,428.0,1
+2,5,50,044054006,2
+3,5,50,038.9,3
+4,6,60,428.0,1
+5,6,60,xx,0
+"""
+OMOP_PROCEDURES = """\
+procedure_occurrence_id,person_id,visit_occurrence_id,procedure_source_value,procedure_source_concept_id
+1,5,50,39.95,4
+2,6,60,V58.67,5
+3,6,60,39.95,4
+"""
+OMOP_CONCEPTS = """\
+concept_id,concept_code,vocabulary_id
+1,428.0,ICD9CM
+2,44054006,SNOMED
+3,038.9,ICD9CM
+4,39.95,ICD9Proc
+5,V58.67,ICD9CM
+5,V58.67,ICD9CM
+"""
+
+
+def test_omop_with_concepts_takes_code_version_and_kind_from_them(tmp_path: Path) -> None:
+    folder = write(
+        tmp_path / "in",
+        condition_occurrence=OMOP_CONDITIONS,
+        procedure_occurrence=OMOP_PROCEDURES,
+        concept=OMOP_CONCEPTS,
+    )
+    prepared = run("omop", folder, tmp_path)
+    found = {stay: (sorted(dx), px) for stay, (dx, px) in stays(prepared).items()}
+    assert found == {"50": (["0389", "4280"], ["3995"]), "60": (["4280", "V5867"], ["3995"])}
+    assert prepared.counts.rejected == {"missing_code": 1, "not_icd": 1}
+
+
+def test_omop_without_concepts_takes_the_source_values(tmp_path: Path) -> None:
+    folder = write(
+        tmp_path / "in", condition_occurrence=OMOP_CONDITIONS, procedure_occurrence=OMOP_PROCEDURES
+    )
+    prepared = run("omop", folder, tmp_path, icd="9")
+    assert stays(prepared) == {"50": (["4280", "0389"], ["3995"]), "60": (["4280"], ["3995"])}
+    assert prepared.counts.rejected == {"not_a_code": 3}
+
+
+EXPECTED = {"a": (["4280", "0389"], ["3995"]), "b": (["5856"], ["3893", "3995"])}
+
+
+def test_table_long_with_a_kind_column(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text(
+        "Encounter_ID;Type;Code;Seq\na;DX;428.0;1\na;DX;038.9;2\na;PX;39.95;1\nb;PX;39.95;2\nb;px;38.93;1\nb;Dx;585.6;1\n"
+        "b;lab;1;1\n"
+    )
+    prepared = run("table", path, tmp_path)
+    assert stays(prepared) == EXPECTED
+    assert prepared.counts.rejected == {"missing_kind": 1}
+    assert "stay = encounter_id (guessed)" in prepared.notes[0]
+    assert "ICD-9 (guessed" in prepared.notes[1]
+
+
+def test_table_long_in_two_files_with_named_columns(tmp_path: Path) -> None:
+    first, second = tmp_path / "one.csv", tmp_path / "two.tsv"
+    first.write_text("nr,was\na,4280\na,0389\nb,5856\n")
+    second.write_text("nr\twas\na\t3995\nb\t3893\nb\t3995\n")
+    prepared = run(
+        "table", first, tmp_path, procedures_file=str(second), stay_column="Nr", code_column="was", icd="9"
+    )
+    assert stays(prepared) == EXPECTED
+    assert "guessed" not in prepared.notes[0]
+
+
+def test_table_folder_and_system_column(tmp_path: Path) -> None:
+    folder = write(
+        tmp_path / "in",
+        diagnoses="stay_id,code,system\na,4280,ICD-9-CM\na,0389,icd9cm\nb,5856,9\n",
+        procedures="stay_id,code,system\na,3995,ICD9Proc\nb,3893,9\nb,3995,09\n",
+    )
+    assert stays(run("table", folder, tmp_path)) == EXPECTED
+
+
+def test_table_wide(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("stay_id,dx10,dx2,dx1,px1,px2\na,,0389,4280,3995,\nb,5856,,,3893,3995\n")
+    assert stays(run("table", path, tmp_path, icd="9")) == EXPECTED
+    named = run(
+        "table", path, tmp_path, icd="9", diagnosis_columns=("dx*",), procedure_columns=("px2", "px1")
+    )
+    assert stays(named)["b"] == (["5856"], ["3995", "3893"])
+
+
+def test_table_wide_without_a_stay_column_numbers_the_lines(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("dx1,px1\n4280,3995\n0389,3893\n")
+    prepared = run("table", path, tmp_path, icd="9")
+    assert set(stays(prepared)) == {"2", "3"}
+    assert "stay = the line number" in prepared.notes[0]
+
+
+def test_table_lists(tmp_path: Path) -> None:
+    text = tmp_path / "own.csv"
+    text.write_text('stay_id,diagnoses,procedures\na,4280;0389,3995\nb," 5856 ","3893, 3995"\n')
+    parquet = tmp_path / "own.parquet"
+    pq.write_table(
+        pa.table(
+            {
+                "Stay_ID": ["a", "b"],
+                "diagnoses": [["4280", "0389"], ["5856"]],
+                "procedures": [["3995"], ["3893", "3995"]],
+            }
+        ),
+        parquet,
+    )
+    assert stays(run("table", text, tmp_path)) == EXPECTED
+    assert stays(run("table", parquet, tmp_path)) == EXPECTED
+
+
+def test_table_parquet_with_numbers_repairs_what_is_unique(tmp_path: Path) -> None:
+    path = tmp_path / "own.parquet"
+    codes = [4280, 1120, 5856, 17, 3995]
+    kinds = ["dx", "dx", "dx", "px", "px"]
+    pq.write_table(pa.table({"stay": [1.0, 1.0, 2.0, 1.0, 2.0], "code": codes, "kind": kinds}), path)
+    prepared = run("table", path, tmp_path, icd="9")
+    assert stays(prepared) == {"1": (["4280"], ["0017"]), "2": (["5856"], ["3995"])}
+    assert prepared.counts.rejected == {"ambiguous_leading_zero": 1}
+    assert prepared.counts.repaired == 1
+    assert any("look like numbers" in note for note in prepared.notes)
+
+
+def test_a_mixed_table_without_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("stay_id,kind,code\n1,dx,4280\n1,dx,I509\n1,px,3995\n2,px,02700E6\n")
+    with pytest.raises(CohortError, match="not given and not clear"):
+        run("table", path, tmp_path)
+    assert not list(tmp_path.glob("C.*"))
+
+
+@pytest.mark.parametrize(
+    ("source", "tables", "sentence"),
+    [
+        ("mimic3", {"DIAGNOSES_ICD": MIMIC3_DX}, "has no procedures_icd table"),
+        ("mimic3", {}, "has no diagnoses_icd and no procedures_icd"),
+        (
+            "mimic3",
+            {"DIAGNOSES_ICD": MIMIC3_DX.replace("HADM_ID", "STAY"), "PROCEDURES_ICD": MIMIC3_PX},
+            "lacks the column.s. hadm_id; it has row_id, subject_id, stay",
+        ),
+        (
+            "mimic3",
+            {"DIAGNOSES_ICD": MIMIC3_DX, "PROCEDURES_ICD": MIMIC3_PX.splitlines()[0]},
+            "No stay is left",
+        ),
+        ("mimic3", {"DIAGNOSES_ICD": "", "PROCEDURES_ICD": MIMIC3_PX}, "DIAGNOSES_ICD.csv is empty"),
+        ("nhds", {}, "no file named like"),
+        ("omop", {"concept": OMOP_CONCEPTS}, "no condition_occurrence and no procedure_occurrence"),
+    ],
+)
+def test_what_cannot_be_read_gives_one_sentence_and_no_file(
+    tmp_path: Path, source: str, tables: dict[str, str], sentence: str
+) -> None:
+    folder = write(tmp_path / "in", **tables)
+    with pytest.raises(CohortError, match=sentence):
+        run(source, folder, tmp_path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["in"]
+
+
+def test_two_files_of_one_table_are_refused(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", DIAGNOSES_ICD=MIMIC3_DX, PROCEDURES_ICD=MIMIC3_PX)
+    (folder / "diagnoses_icd.csv.gz").write_bytes(gzip.compress(MIMIC3_DX.encode()))
+    with pytest.raises(CohortError, match="keep one of them"):
+        run("mimic3", folder, tmp_path)
+
+
+def test_strict_turns_many_rejects_into_an_error(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", DIAGNOSES_ICD=MIMIC3_DX, PROCEDURES_ICD=MIMIC3_PX)
+    with pytest.raises(CohortError, match=r"2 of 11 entries .* no stay id \(1\)"):
+        run("mimic3", folder, tmp_path, strict=True)
+    assert not list(tmp_path.glob("C.*"))
+
+
+def test_an_old_cohort_survives_a_failed_preparation(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", DIAGNOSES_ICD=MIMIC3_DX, PROCEDURES_ICD=MIMIC3_PX)
+    run("mimic3", folder, tmp_path)
+    before = (tmp_path / "C.parquet").read_bytes()
+    with pytest.raises(CohortError):
+        run("mimic3", folder, tmp_path, min_count=99)
+    assert (tmp_path / "C.parquet").read_bytes() == before
+    assert {entry.name for entry in tmp_path.iterdir()} == {"in", "C.parquet", "C.rejects.parquet"}
+
+
+def test_csv_gzip_and_parquet_give_the_same_cohort(tmp_path: Path) -> None:
+    plain = write(tmp_path / "plain", DIAGNOSES_ICD=MIMIC3_DX, PROCEDURES_ICD=MIMIC3_PX)
+    zipped, parquet = tmp_path / "zipped", tmp_path / "parquet"
+    zipped.mkdir()
+    parquet.mkdir()
+    for name, text in (("DIAGNOSES_ICD", MIMIC3_DX), ("PROCEDURES_ICD", MIMIC3_PX)):
+        (zipped / f"{name}.csv.gz").write_bytes(gzip.compress(text.encode()))
+        head, *rows = [line.replace('"', "").split(",") for line in text.splitlines()]
+        table = pa.table({n: [row[i] or None for row in rows] for i, n in enumerate(head)})
+        pq.write_table(table, parquet / f"{name}.parquet")
+    results = [pq.read_table(run("mimic3", folder, tmp_path).path) for folder in (plain, zipped, parquet)]
+    assert results[0].equals(results[1])
+    assert results[0].equals(results[2])
+
+
+def test_a_stay_with_two_patients_is_reported(tmp_path: Path) -> None:
+    folder = write(
+        tmp_path / "in", DIAGNOSES_ICD=MIMIC3_DX, PROCEDURES_ICD=MIMIC3_PX.replace("1,10,100", "1,99,100")
+    )
+    assert any(
+        "1 stays name more than one patient" in warning
+        for warning in run("mimic3", folder, tmp_path).warnings
+    )
+
+
+def test_unknown_sources_and_thresholds_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="choose one of mimic3, mimic4"):
+        prepare("mimic5", tmp_path, tmp_path / "C.parquet")
+    with pytest.raises(CohortError, match="at least 1, not 0"):
+        prepare("mimic3", tmp_path, tmp_path / "C.parquet", min_count=0)
+    with pytest.raises(CohortError, match="There is no file or folder"):
+        prepare("mimic3", tmp_path / "absent", tmp_path / "C.parquet")
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    ("count", "sizes"), [(500, (56_411, 204, 70)), (100, (68_401, 807, 262)), (10, (74_120, 2_878, 975))]
+)
+def test_nhds_2010_has_the_known_sizes(
+    tmp_path: Path, data: Path, count: int, sizes: tuple[int, int, int]
+) -> None:
+    prepared = run("nhds", data / "nhds2010" / "NHDS10.sample.txt.bz2", tmp_path, min_count=count)
+    counts = prepared.counts
+    assert (counts.stays, counts.diagnoses, counts.procedures) == sizes
+    assert (counts.stays_read, counts.stays_with_both_kinds, counts.rejected) == (121_241, 74_908, {})
+
+
+@pytest.mark.realdata
+def test_the_mimic_demos_have_the_known_sizes(tmp_path: Path, data: Path) -> None:
+    three = run("mimic3", data / "mimic3demo", tmp_path).counts
+    assert (three.stays_read, three.stays) == (129, 113)
+    four = {
+        icd: run("mimic4", data / "mimic4demo", tmp_path, icd=icd).counts.stays for icd in ("9", "10", "both")
+    }
+    assert four == {"9": 111, "10": 76, "both": 187}
+
+
+@pytest.mark.realdata
+def test_synpuf_claims_can_be_read(tmp_path: Path, data: Path) -> None:
+    counts = run("synpuf", data / "desynpuf", tmp_path).counts
+    assert counts.stays_read == 11_652
+    assert counts.stays == counts.stays_with_both_kinds == 6_633

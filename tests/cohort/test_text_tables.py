@@ -1,0 +1,131 @@
+"""Reading text tables: every line accounted for, whatever is wrong with some of them."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dx2px.cohort import text_tables
+from dx2px.cohort.text_tables import read_header, stage_delimited, stage_fixed_width
+from dx2px.errors import CohortError
+
+
+def staged(path: Path, **options: object) -> tuple[text_tables.Staged, dict[str, list[object]]]:
+    target = path.with_suffix(".staged")
+    result = stage_delimited(path, target, **options)  # type: ignore[arg-type]
+    return result, pq.read_table(target).to_pydict()
+
+
+def test_each_defect_is_set_aside_with_its_line_and_harms_no_neighbour(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'a,b,c\n1,2,3\n\n4,5,6\r\n7,8\n9,"10,11\n12,13,14\n15,16,17,18\n"x","y ","z""q"\n')
+    result, table = staged(path)
+    assert table == {
+        "line": [2, 4, 7, 9],
+        "a": ["1", "4", "12", "x"],
+        "b": ["2", "5", "13", "y "],
+        "c": ["3", "6", "14", 'z"q'],
+    }
+    assert [(bad.line, bad.reason) for bad in result.malformed] == [
+        (5, "2 fields where the header has 3"),
+        (6, "a quotation mark does not close on its line"),
+        (8, "4 fields where the header has 3"),
+    ]
+    assert (result.header, result.records, result.blank, result.lines) == (1, 4, 1, 9)
+
+
+def test_codes_stay_text(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("code,other\n0389,1\n02700E6,NA\n1e5,null\n007,\n")
+    _, table = staged(path)
+    assert table["code"] == ["0389", "02700E6", "1e5", "007"]
+    assert table["other"] == ["1", "NA", "null", ""]
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
+def test_the_delimiter_is_found(tmp_path: Path, delimiter: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(delimiter.join(["Stay", " Code "]) + "\n" + delimiter.join(["1", "4280"]) + "\n")
+    assert read_header(path).columns == ("stay", "code")
+    assert staged(path)[1]["code"] == ["4280"]
+
+
+def test_mark_latin1_and_missing_last_line_end(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"\xef\xbb\xbfname,code\nM\xe9ni\xe8re,38600\nplain,4280")
+    _, table = staged(path)
+    assert table["name"] == ["Ménière", "plain"]
+    assert table["code"] == ["38600", "4280"]
+
+
+def test_compressed_files_read_like_plain_ones(tmp_path: Path) -> None:
+    text = b"a,b\n1,2\n3,4\n"
+    plain, zipped, bzipped = tmp_path / "p.csv", tmp_path / "z.csv.gz", tmp_path / "b.csv.bz2"
+    plain.write_bytes(text)
+    zipped.write_bytes(gzip.compress(text[:5]) + gzip.compress(text[5:]))
+    bzipped.write_bytes(bz2.compress(text))
+    assert staged(zipped)[1] == staged(bzipped)[1] == staged(plain)[1]
+
+
+def test_blocks_do_not_change_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "".join(f"{n},{'x' if n % 7 else chr(34)}\n" for n in range(200)))
+    whole, table = staged(path)
+    monkeypatch.setattr(text_tables, "BLOCK_BYTES", 37)
+    cut, same = staged(path)
+    assert same == table
+    assert (cut.lines, cut.malformed) == (whole.lines, whole.malformed)
+    assert len(whole.malformed) == 29
+
+
+def test_trailing_commas_of_a_spreadsheet_are_harmless(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,,\n1,2,,\n3,4,,,\n")
+    result, table = staged(path, columns=["a", "b"])
+    assert table == {"line": [2, 3], "a": ["1", "3"], "b": ["2", "4"]}
+    assert not result.malformed
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "sentence"),
+    [
+        (b"", "t.csv", "t.csv is empty"),
+        (b"\xff\xfea\x00", "t.csv", "UTF-16"),
+        (b"a,b,a\n", "t.csv", "names a more than once"),
+        (gzip.compress(b"a,b\n1,2\n" * 1000, mtime=0)[:30], "t.csv.gz", "cut short or damaged"),
+        (b"not gzip at all", "t.csv.gz", "cut short or damaged"),
+        (b"not bzip2 at all", "t.csv.bz2", "cannot be read"),
+    ],
+)
+def test_unreadable_files_give_one_sentence(tmp_path: Path, content: bytes, name: str, sentence: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(CohortError, match=sentence):
+        staged(path)
+
+
+def test_fixed_width_lines_of_another_width_are_set_aside(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    path.write_bytes(b"12ab\r\n\r\n34cd\r\n5e\r\n")
+    target = tmp_path / "t.parquet"
+    result = stage_fixed_width(path, target, 4, {"number": slice(0, 2), "text": slice(2, 4)})
+    assert pq.read_table(target).to_pydict() == {"line": [1, 3], "number": ["12", "34"], "text": ["ab", "cd"]}
+    assert [bad.line for bad in result.malformed] == [4]
+    assert result.blank == 1
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(st.text(alphabet='a0",\n \r', max_size=8), max_size=12))
+def test_no_line_is_ever_lost(tmp_path: Path, lines: list[str]) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(("a,b\n" + "\n".join(lines)).encode())
+    result, table = staged(path)
+    known = result.header + result.records + len(result.malformed) + result.blank
+    assert known == result.lines
+    assert len(table["line"]) == result.records
