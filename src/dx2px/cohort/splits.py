@@ -8,6 +8,7 @@ so that a seed means the same split on every machine and with every numpy.
 
 from __future__ import annotations
 
+import io
 import os
 from dataclasses import dataclass
 from typing import Literal
@@ -59,12 +60,18 @@ class Split:
         if not 0 <= fold < self.folds:
             raise CohortError(f"This split has folds 0 to {self.folds - 1}, not {fold}.")
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write as Parquet: one column, a row a stay, in the cohort's order. No identifiers."""
+    def to_bytes(self) -> bytes:
+        """As Parquet: one column, a row a stay, in the cohort's order. No identifiers."""
         record = {"folds": self.folds, "by": self.by, "seed": self.seed, "test_share": self.test_share}
         table = pa.table({"part": pa.array(self.part)})
+        sink = io.BytesIO()
+        pq.write_table(table.replace_schema_metadata({k: str(v) for k, v in record.items()}), sink)
+        return sink.getvalue()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file, all or nothing."""
         with atomic_path(path) as draft:
-            pq.write_table(table.replace_schema_metadata({k: str(v) for k, v in record.items()}), draft)
+            draft.write_bytes(self.to_bytes())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Split:

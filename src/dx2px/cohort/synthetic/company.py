@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dx2px.cohort.synthetic.config import SyntheticConfig
+from dx2px.cohort.synthetic.config import MOST_DIAGNOSES, SyntheticConfig
 from dx2px.cohort.synthetic.core import DELIVERY, NEWBORN
 from dx2px.cohort.synthetic.lexicon import Lexicon
 from dx2px.cohort.synthetic.urn import Floats, Ints, Urns
@@ -74,7 +74,9 @@ def keep_company(config: SyntheticConfig, words: Lexicon, aim: Floats, rng: np.r
     acute, chronic = np.flatnonzero(words.acute), np.flatnonzero(~words.acute)
     in_group = np.bincount(group[acute], aim[acute], minlength=len(themes))
     in_realm = np.bincount(realm_of_group, in_group, minlength=3)
-    stays = in_realm / ACUTE_OUTSIDE_ADULT
+    # A realm is at least so large that its most frequent code finds room.
+    largest = np.array([aim[acute][realm_of_group[group[acute]] == r].max(initial=0.0) for r in range(3)])
+    stays = np.maximum(in_realm / ACUTE_OUTSIDE_ADULT, largest / 0.8)
     stays[0] = 1.0 - stays[1:].sum()
     layout = _Layout(config.comorbidity, realm_of_group, in_group / in_realm[realm_of_group], stays)
     share = np.empty(len(aim))
@@ -124,6 +126,7 @@ def _pool(layout: _Layout, codes: Ints, group: Ints, aim: Floats, sure: int) -> 
         reached = layout.stays[realm] * present
         f *= aim / reached
         draws *= np.divide(aimed, np.bincount(realm, reached, minlength=3), out=np.ones(3), where=aimed > 0)
+        draws = np.minimum(draws, MOST_DIAGNOSES)  # more would be drawn in vain
     return Pool(Urns.of(group, codes, own), own_chance, Urns.of(realm, codes, rest), draws), reached
 
 

@@ -70,8 +70,9 @@ def draw_block(world: World, seed: int, number: int) -> Block:
     diagnoses = _diagnoses(rng, world, group, realm, first)
     procedures, place = _procedures(rng, world, diagnoses)
     age, female = _persons(rng, realm, first)
-    circumcised = world.words.procedures.get("icd9pcs:640")
-    female[np.unique(procedures.row_of_entry[procedures.values == circumcised])] = False
+    circumcision = world.words.procedures.get("icd9pcs:640")
+    circumcised = np.isin(np.arange(BLOCK), procedures.row_of_entry[procedures.values == circumcision])
+    female[circumcised & (realm == NEWBORN)] = False
     start = number * BLOCK
     return Block(start, start + first, age, female, diagnoses, procedures, place)
 
