@@ -1,0 +1,234 @@
+"""The files of a model folder, written and read together.
+
+config.json          format, version, method, settings, shapes of the arrays, SHA-256 of each file
+vocabulary.parquet   kind, index, code, count: a row of U for each diagnosis, a row of V for each procedure;
+                     `count` is the number of training stays with the code, or null
+weights.safetensors  the arrays, float32
+history.parquet      what training measured, a row an epoch, numbers alone
+MODEL_CARD.md        what the model is, for people
+split.parquet        optional: the part of each stay, as `Split.save` writes it; no identifiers
+
+`write_folder` replaces an earlier model in one step (see `replacement`). `read_folder` takes all files into
+memory before it looks at them, so that what was checked is what is used.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import safetensors.numpy
+from safetensors import SafetensorError
+
+from dx2px.errors import ModelError
+from dx2px.model.folder import config, layouts, tables
+from dx2px.model.folder.flaws import FlawError, raise_all
+from dx2px.model.folder.replacement import replacing, set_aside
+from dx2px.version import __version__
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CONFIG, VOCABULARY, WEIGHTS = "config.json", "vocabulary.parquet", "weights.safetensors"
+HISTORY, CARD, SPLIT = "history.parquet", "MODEL_CARD.md", "split.parquet"
+REQUIRED = frozenset({CONFIG, VOCABULARY, WEIGHTS, HISTORY, CARD})
+ALLOWED = REQUIRED | {SPLIT}
+
+_READS = 20  # tries to read a folder that writers keep replacing
+# A path from the root or from a drive: it would tell where, and under whose name, the model was made.
+_ABSOLUTE_PATH = re.compile(r"(?<![\w.:/-])(?:~?/(?:[\w.@-]+/)+[\w.@-]+|[A-Za-z]:\\\w)")
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFiles:
+    """All that a model folder holds."""
+
+    method: str
+    settings: Mapping[str, Any]  # hyper-parameters, seed: JSON values, no paths
+    diagnoses: Sequence[str]  # canonical codes, in the order of their text
+    procedures: Sequence[str]
+    arrays: Mapping[str, layouts.Array]
+    history: pa.Table
+    card: str
+    diagnosis_counts: Sequence[int] | None = None  # training stays with each code
+    procedure_counts: Sequence[int] | None = None
+    split: bytes | None = None  # the file that `Split.save` writes
+    version: str = __version__  # of the dx2px that made the model
+
+
+def write_folder(path: str | os.PathLike[str], files: ModelFiles) -> None:
+    """Write a model folder, all or nothing; it replaces an earlier model, and refuses to replace all else."""
+    try:
+        _check(files)
+        contents = _contents(files)
+    except FlawError as flaw:
+        raise ModelError(f"This model cannot be saved: {flaw}.") from flaw
+    final = Path(path).resolve()
+    with replacing(final) as draft:
+        check_destination(final)
+        for name, data in contents.items():
+            (draft / name).write_bytes(data)
+
+
+def read_folder(path: str | os.PathLike[str]) -> ModelFiles:
+    """Read and check a model folder; a `ModelError` says what is wrong with it."""
+    try:
+        names, contents = _read(Path(path).resolve())
+        record = config.parse(contents.pop(CONFIG))
+        _check_names(names)
+        _check_hashes(record["files"], contents)
+        files = _files(record, contents)
+        _check(files)
+    except FlawError as flaw:
+        raise ModelError(f"{os.fspath(path)} cannot be used as a model: {flaw}.") from flaw
+    return files
+
+
+def _check(files: ModelFiles) -> None:
+    """What must hold of every model, before it is written and after it is read."""
+    flaws = tables.code_flaws(files.diagnoses, "diagnosis") + tables.code_flaws(files.procedures, "procedure")
+    flaws += layouts.flaws(files.method, files.arrays, len(files.diagnoses), len(files.procedures))
+    if any(_ABSOLUTE_PATH.search(text) for text in (files.card, *_texts(files.settings))):
+        flaws.append("its settings or its card name a path of the machine it was made on")
+    raise_all(flaws)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from (text for pair in value.items() for part in pair for text in _texts(part))
+    elif isinstance(value, Sequence):
+        yield from (text for part in value for text in _texts(part))
+
+
+def _contents(files: ModelFiles) -> dict[str, bytes]:
+    counts = [files.diagnosis_counts, files.procedure_counts]
+    contents = {
+        VOCABULARY: tables.vocabulary_bytes([files.diagnoses, files.procedures], counts),
+        # As bytes: the library's own way to a file leaves it unsynced and readable by its owner alone.
+        WEIGHTS: safetensors.numpy.save(
+            {name: array.copy(order="C") for name, array in files.arrays.items()}
+        ),
+        HISTORY: tables.history_bytes(files.history),
+        CARD: files.card.encode(),
+    }
+    if files.split is not None:
+        tables.check_split(files.split, SPLIT)
+        contents[SPLIT] = files.split
+    record = {
+        "version": files.version,
+        "method": files.method,
+        "settings": dict(files.settings),
+        "arrays": _shapes(files.arrays),
+        "files": {name: config.sha256(data) for name, data in contents.items()},
+    }
+    return contents | {CONFIG: config.render(record)}
+
+
+def _files(record: config.Record, contents: Mapping[str, bytes]) -> ModelFiles:
+    (diagnoses, procedures), counts = tables.read_vocabulary(contents[VOCABULARY], VOCABULARY)
+    arrays = _arrays(contents[WEIGHTS])
+    if _shapes(arrays) != record["arrays"]:
+        raise FlawError(f"{WEIGHTS} does not hold the arrays that config.json names")
+    if SPLIT in contents:
+        tables.check_split(contents[SPLIT], SPLIT)
+    return ModelFiles(
+        method=record["method"],
+        settings=record["settings"],
+        diagnoses=diagnoses,
+        procedures=procedures,
+        arrays=arrays,
+        history=tables.read_history(contents[HISTORY], HISTORY),
+        card=_decode(contents[CARD]),
+        diagnosis_counts=counts[0],
+        procedure_counts=counts[1],
+        split=contents.get(SPLIT),
+        version=record["version"],
+    )
+
+
+def _arrays(data: bytes) -> dict[str, layouts.Array]:
+    try:
+        return safetensors.numpy.load(data)
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise FlawError(f"{WEIGHTS} is not a readable safetensors file") from error
+
+
+def _shapes(arrays: Mapping[str, layouts.Array]) -> dict[str, Any]:
+    return {name: {"shape": list(array.shape), "dtype": array.dtype.name} for name, array in arrays.items()}
+
+
+def _decode(card: bytes) -> str:
+    try:
+        return card.decode()
+    except UnicodeDecodeError:
+        raise FlawError(f"{CARD} is not UTF-8 text") from None
+
+
+def _read(folder: Path) -> tuple[set[str], dict[str, bytes]]:
+    """All names in the folder, and the content of those that belong, taken from one and the same folder."""
+    for _ in range(_READS):
+        home = set_aside(folder) or folder
+        try:
+            before = _identity(home)
+            names = {entry.name for entry in home.iterdir()}
+            contents = {name: (home / name).read_bytes() for name in names & ALLOWED}
+            if _identity(home) == before:
+                break
+        except FileNotFoundError:
+            continue
+        except NotADirectoryError:
+            raise FlawError("it is a file, not a folder") from None
+        except OSError as error:
+            raise FlawError(f"it cannot be read ({error.strerror})") from error
+    else:
+        raise FlawError(
+            "there is no such folder" if not folder.exists() else "it keeps changing while it is read"
+        )
+    if CONFIG not in names:
+        raise FlawError(f"it has no {CONFIG}")
+    return names, contents
+
+
+def _identity(folder: Path) -> tuple[int, int, int]:
+    found = folder.stat()
+    return found.st_dev, found.st_ino, found.st_mtime_ns
+
+
+def _check_names(names: set[str]) -> None:
+    flaws = []
+    if missing := sorted(REQUIRED - names):
+        flaws.append(f"it lacks {', '.join(missing)}")
+    if extra := sorted(names - ALLOWED):
+        shown = ", ".join(repr(name[:40]) for name in extra[:3])
+        flaws.append(f"it holds {shown}{' and more' if len(extra) > 3 else ''}, which does not belong there")
+    raise_all(flaws)
+
+
+def _check_hashes(expected: Mapping[str, Any], contents: Mapping[str, bytes]) -> None:
+    flaws = [f"it lacks {name[:40]}" for name in sorted(expected.keys() - contents.keys())]
+    flaws += [f"config.json does not know its {name}" for name in sorted(contents.keys() - expected.keys())]
+    both = sorted(contents.keys() & expected.keys())
+    damaged = [name for name in both if config.sha256(contents[name]) != expected[name]]
+    raise_all(flaws + [f"{name} is damaged or was changed" for name in damaged])
+
+
+def check_destination(path: str | os.PathLike[str]) -> None:
+    """Only a model, or nothing, may be replaced; worth asking before the work that makes the model."""
+    final = Path(path)
+    if not final.exists():
+        return
+    if not final.is_dir():
+        raise ModelError(f"{final} is a file, so no model folder can be written there.")
+    names = {entry.name for entry in final.iterdir()}
+    if strangers := sorted(names - ALLOWED):
+        raise ModelError(
+            f"{final} holds {strangers[0]!r}, which is no part of a model: choose another folder."
+        )
+    if names and not (CONFIG in names and config.is_ours((final / CONFIG).read_bytes())):
+        raise ModelError(f"{final} holds files but no dx2px model: choose another folder, or empty it.")

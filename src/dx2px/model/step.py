@@ -1,0 +1,283 @@
+"""One training step of Algorithm 1: plans, gradient of eq 8, Adam. Two engines, one result.
+
+`compiled` runs on the CPU: the gradient written out by hand, ragged kernels around three matrix products.
+`torch` runs on any device: the plain objective and its automatic gradient. Both work on one flat buffer of
+parameters and leave the same optimiser state, so a run may be taken up by the other engine.
+
+Axes: as in `kernels`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numba
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dx2px.errors import InputError
+from dx2px.model import kernels, objective
+from dx2px.model.network import Network
+from dx2px.model.ragged import Batch, group, merge, offsets, owners
+from dx2px.model.transport import TransportConfig, empty_plans
+
+Array = NDArray[Any]
+Engine = Literal["compiled", "torch"]
+FUSION = {"self-attention": kernels.SELF_ATTENTION, "max": kernels.MAX, "mean": kernels.MEAN}
+
+
+@dataclass(frozen=True)
+class AdamConfig:
+    """The optimiser; the learning rate is the paper's, the rest Adam's own defaults."""
+
+    lr: float = 0.001
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What one step saw. Losses are sums over the stays, before the update (eqs 2, 6)."""
+
+    stays: int
+    loss_predictive: float
+    loss_transport: float
+    marginal_error_max: float = 0.0
+    transport_steps: int = 0
+    unconverged: int = 0
+
+
+class Stepper:
+    """Holds parameters, gradient and Adam's moments in flat buffers, and moves them batch by batch.
+
+    The network's parameters become views of the flat buffer: what the stepper changes, the network sees.
+    Threads are those of `numba.set_num_threads` and `torch.set_num_threads`.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        transport: TransportConfig | None = None,
+        adam: AdamConfig | None = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.network = network
+        self.transport = transport or TransportConfig()
+        self.adam = adam or AdamConfig()
+        on_cpu = network.U.device.type == "cpu"
+        self.engine: Engine = engine or ("compiled" if on_cpu else "torch")
+        if self.engine == "compiled" and not on_cpu:
+            raise InputError(
+                f"stepper: the compiled engine runs on cpu, the network is on {network.U.device}"
+            )
+        self.steps = 0
+        self._names = [name for name, _ in network.named_parameters()]
+        self._flat = torch.cat([p.detach().reshape(-1) for p in network.parameters()])
+        self._gradient, self._m, self._v = (torch.zeros_like(self._flat) for _ in range(3))
+        for name, view in self._views(self._flat).items():
+            network.get_parameter(name).data = view
+        self._compiled = Gradient(network, self._views(self._gradient)) if self.engine == "compiled" else None
+
+    def step(self, batch: Batch) -> StepResult:
+        """Lines 7 to 12 of Algorithm 1."""
+        result = self.gradient(batch)
+        self._update()
+        return result
+
+    def gradient(self, batch: Batch) -> StepResult:
+        """The losses of the batch; their gradient is left in `gradients`."""
+        _check_codes(batch, self.network)
+        if self._compiled is not None:
+            return self._compiled(batch, self.transport)
+        found = objective.losses(self.network, batch, self.transport)
+        parameters = list(self.network.parameters())
+        parts = torch.autograd.grad(found.total, parameters)
+        torch.cat([part.reshape(-1) for part in parts], out=self._gradient)
+        plans = found.plans
+        evidence = (
+            (float(plans.marginal_error.max()), int(plans.iterations.sum()), plans.unconverged)
+            if plans
+            else ()
+        )
+        return StepResult(len(batch), found.predictive.item(), found.transport.item(), *evidence)
+
+    @property
+    def gradients(self) -> dict[str, Tensor]:
+        """The gradient of the last batch, by parameter."""
+        return self._views(self._gradient)
+
+    def state(self) -> dict[str, Array]:
+        """The optimiser's state, copied: `steps`, and the moments `m.U`, `v.U`, … of each parameter."""
+        state: dict[str, Array] = {"steps": np.array(self.steps, dtype=np.int64)}
+        for kind, flat in (("m", self._m), ("v", self._v)):
+            for name, view in self._views(flat).items():
+                state[f"{kind}.{name}"] = view.cpu().numpy().copy()
+        return state
+
+    def load_state(self, state: dict[str, Array]) -> None:
+        """Take up where `state` was exported; the network's weights are restored by its owner."""
+        expected = {key: value.shape for key, value in self.state().items()}
+        given = {key: np.shape(value) for key, value in state.items()}
+        if expected != given:
+            wrong = sorted(k for k in expected.keys() | given.keys() if expected.get(k) != given.get(k))
+            raise InputError(f"optimiser state: {', '.join(wrong)} missing, unknown or of another shape")
+        self.steps = int(state["steps"])
+        for kind, flat in (("m", self._m), ("v", self._v)):
+            for name, view in self._views(flat).items():
+                view.copy_(torch.from_numpy(np.ascontiguousarray(state[f"{kind}.{name}"])))
+
+    def _views(self, flat: Tensor) -> dict[str, Tensor]:
+        shapes = [self.network.get_parameter(name).shape for name in self._names]
+        parts = torch.split(flat, [shape.numel() for shape in shapes])
+        return {name: part.view(shape) for name, part, shape in zip(self._names, parts, shapes, strict=True)}
+
+    @torch.no_grad()
+    def _update(self) -> None:
+        self.steps += 1
+        c = self.adam
+        rate = c.lr / (1 - c.beta1**self.steps)
+        root = (1 - c.beta2**self.steps) ** -0.5
+        x, g, m, v = self._flat, self._gradient, self._m, self._v
+        if self.engine == "torch":
+            m.lerp_(g, 1 - c.beta1)
+            v.mul_(c.beta2).addcmul_(g, g, value=1 - c.beta2)
+            x.addcdiv_(m, v.sqrt().mul_(root).add_(c.eps), value=-rate)
+            return
+        real = self._compiled.dtype.type if self._compiled else float
+        scalars = Adam(*map(real, (rate, c.beta1, c.beta2, 1 - c.beta1, 1 - c.beta2, root, c.eps)))
+        update(x.numpy(), g.numpy(), m.numpy(), v.numpy(), scalars, numba.get_num_threads())
+
+
+class Adam(NamedTuple):
+    """One step's constants: `rate` is lr/(1 − β₁ᵗ), `root` is 1/√(1 − β₂ᵗ)."""
+
+    rate: Any
+    keep1: Any
+    keep2: Any
+    new1: Any
+    new2: Any
+    root: Any
+    eps: Any
+
+
+@kernels.compiled
+def _update_some(x: Array, g: Array, m: Array, v: Array, c: Adam) -> None:
+    for j in range(len(x)):
+        first = c.keep1 * m[j] + c.new1 * g[j]
+        second = c.keep2 * v[j] + c.new2 * g[j] * g[j]
+        m[j], v[j] = first, second
+        x[j] -= c.rate * first / (math.sqrt(second) * c.root + c.eps)
+
+
+@kernels.parallel
+def update(x: Array, g: Array, m: Array, v: Array, c: Adam, workers: int) -> None:
+    """One step of Adam over flat arrays."""
+    share = (len(x) + workers - 1) // workers
+    for w in numba.prange(workers):
+        lo, hi = w * share, min(len(x), (w + 1) * share)
+        _update_some(x[lo:hi], g[lo:hi], m[lo:hi], v[lo:hi], c)
+
+
+class Gradient:
+    """The hand-written gradient of eq 8 for a network on the CPU; its buffers live from step to step."""
+
+    def __init__(self, network: Network, gradients: dict[str, Tensor]) -> None:
+        self.config = network.config
+        self.parameters = {name: p.detach() for name, p in network.named_parameters()}
+        self.gradients = gradients
+        self.dtype = self.parameters["U"].numpy().dtype
+        self._buffers: dict[str, Array] = {}
+        self._touched: tuple[Array, Array] = (np.empty(0, np.int32), np.empty(0, np.int32))
+
+    def __call__(self, batch: Batch, transport: TransportConfig) -> StepResult:
+        workers, M, K = numba.get_num_threads(), self.config.dim, self.config.heads
+        fusion, mutual = FUSION[self.config.fusion], self.config.mutual_attention
+        attention = fusion == kernels.SELF_ATTENTION
+        U, V, dU, dV = (x[name].numpy() for x in (self.parameters, self.gradients) for name in "UV")
+        dU[self._touched[0]], dV[self._touched[1]] = 0, 0
+
+        positives = batch.procedures.lengths
+        D = self._side("D", batch.diagnoses.indptr, batch.diagnoses.indices, U, workers)
+        positive, negative = batch.procedures, batch.negatives
+        indptr, targets = merge(positive.indptr, positive.indices, negative.indptr, negative.indices)
+        P = self._side("P", indptr, targets, V, workers)
+        self._touched = D.codes, P.codes
+        plans = empty_plans(offsets(batch.diagnoses.lengths * positives * mutual), self.dtype)
+        out = self._pass(D, P, fusion)
+        heads = self._heads(D, attention)
+        H = self._buffer("H", (len(D.codes), K * M * attention))  # (q, k·m)
+        dX = self._buffer("dX", (len(D.codes) * attention, M))  # (q, m)
+        if attention:
+            A, a = self.parameters["A"].view(K * M, M), self.parameters["a"].numpy()
+            torch.mm(torch.from_numpy(D.rows), A.T, out=torch.from_numpy(H))
+            kernels.activate(H.reshape(-1, K, M), a, heads.S, workers)
+        solver = transport.solver(self.dtype)
+        kernels.stays(D, P, positives, heads, fusion, mutual, solver, out, plans, workers)
+        if attention:
+            da, dB, db = (self.gradients[name].numpy() for name in "aBb")
+            kernels.heads_back(D, heads, out, H.reshape(-1, K, M), a, da, dB, db)
+            dZ = torch.from_numpy(H)  # (q, k·m)
+            torch.mm(dZ.T, torch.from_numpy(D.rows), out=self.gradients["A"].view(K * M, M))
+            torch.mm(dZ, A, out=torch.from_numpy(dX))
+        alpha = self.dtype.type(self.config.alpha)
+        kernels.rows_back(D, P, positives, fusion, mutual, alpha, out, plans, dX, dU, dV, workers)
+        if not mutual:
+            return StepResult(len(batch), float(out.loss.sum()), 0.0)
+        cost = float(plans.evidence[0].sum(dtype=np.float64))
+        error, steps = float(plans.evidence[1].max()), int(plans.iterations.sum())
+        return StepResult(
+            len(batch), float(out.loss.sum()), cost, error, steps, int(len(batch) - plans.converged.sum())
+        )
+
+    def _side(self, name: str, indptr: Array, codes: Array, table: Array, workers: int) -> kernels.Side:
+        slot, distinct, groups, places = group(codes, len(table))
+        shape = len(distinct), table.shape[1]
+        rows, unit = self._buffer(name + "rows", shape), self._buffer(name + "unit", shape)
+        norm = self._buffer(name + "norm", shape[:1])
+        kernels.gather(table, distinct, rows, unit, norm, workers)
+        return kernels.Side(indptr, owners(indptr), slot, distinct, groups, places, rows, unit, norm)
+
+    def _heads(self, D: kernels.Side, attention: bool) -> kernels.Heads:
+        K, n = self.config.heads * attention, len(D.slot)
+        B, b = (
+            self.parameters[x].numpy() if attention else self._buffer("", (0,) * r)
+            for x, r in (("B", 2), ("b", 1))
+        )
+        W, Y, dz = (self._buffer(name, (K, n)) for name in ("W", "Y", "dz"))
+        return kernels.Heads(self._buffer("S", (len(D.codes), K)), B, b, W, Y, dz)
+
+    def _pass(self, D: kernels.Side, P: kernels.Side, fusion: int) -> kernels.Pass:
+        i, n, t, M = len(D.indptr) - 1, len(D.slot), len(P.slot), self.config.dim
+        return kernels.Pass(
+            mu=self._buffer("mu", (n,)),
+            dmu=self._buffer("dmu", (n,)),
+            f=self._buffer("f", (i, M)),
+            winner=np.empty((i, M if fusion == kernels.MAX else 0), np.int32),
+            loss=np.empty(i, np.float64),
+            dy=self._buffer("dy", (t,)),
+            df=self._buffer("df", (i, M)),
+        )
+
+    def _buffer(self, name: str, shape: tuple[int, ...]) -> Array:
+        """An uninitialised array that reuses the memory of its namesake of the step before."""
+        size = math.prod(shape)
+        held = self._buffers.get(name)
+        if held is None or held.size < size:
+            held = self._buffers[name] = np.empty(size + size // 4, self.dtype)
+        return held[:size].reshape(shape)
+
+
+def _check_codes(batch: Batch, network: Network) -> None:
+    limits = (
+        ("diagnoses", batch.diagnoses, len(network.U)),
+        ("procedures", batch.procedures, len(network.V)),
+        ("negatives", batch.negatives, len(network.V)),
+    )
+    for name, rows, size in limits:
+        if len(rows.indices) and not 0 <= rows.indices.min() <= rows.indices.max() < size:
+            raise InputError(f"batch: {name} hold a code outside 0…{size - 1}, the network's vocabulary")
