@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -77,7 +78,15 @@ class Split:
     def load(cls, path: str | os.PathLike[str]) -> Split:
         """Read what `save` wrote."""
         try:
-            table = pq.read_table(path)
+            return cls.from_bytes(Path(path).read_bytes())
+        except OSError as error:
+            raise CohortError(f"{os.fspath(path)} cannot be read.") from error
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Split:
+        """The split that `to_bytes` gave."""
+        try:
+            table = pq.read_table(io.BytesIO(data))
             record = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
             return cls(
                 part=table.column("part").to_numpy().astype(np.int16),
@@ -87,7 +96,7 @@ class Split:
                 test_share=float(record["test_share"]),
             )
         except (OSError, pa.ArrowException, KeyError, ValueError, AttributeError) as error:
-            raise CohortError(f"{os.fspath(path)} is not a saved split.") from error
+            raise CohortError("This is not a saved split.") from error
 
 
 def split_cohort(

@@ -1,0 +1,119 @@
+"""The model behind scikit-learn's manners: fit lists of codes, predict a probability a procedure."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dx2px.codes import Kind, resolve
+from dx2px.cohort import Cohort, Ragged
+from dx2px.errors import InputError
+from dx2px.evaluation.metrics import evaluate
+from dx2px.evaluation.run import RunConfig, Trained, network_scores, train
+from dx2px.model.network import ModelConfig
+from dx2px.model.ranking import top_l
+from dx2px.model.step import AdamConfig
+from dx2px.training.config import TrainingConfig
+
+Lists = Sequence[Sequence[str]]
+
+
+class ProcedureRecommender:
+    """`fit(X, y)` with X the diagnoses and y the procedures of each stay, as people write codes.
+
+    The constructor stores, `fit` computes; `get_params` and `set_params` are scikit-learn's, so that its searches
+    can clone and tune it. One fold in ten of the stays validates; none is held out for a test.
+    """
+
+    def __init__(
+        self,
+        method: str = "e+sa+ma",
+        dim: int = 200,
+        heads: int = 8,
+        alpha: float = 0.1,
+        epochs: int = 25,
+        batch_size: int = 300,
+        lr: float = 0.001,
+        seed: int = 0,
+    ) -> None:
+        self.method = method
+        self.dim = dim
+        self.heads = heads
+        self.alpha = alpha
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.lr = lr
+        self.seed = seed
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change constructor arguments."""
+        unknown = sorted(params.keys() - self.get_params().keys())
+        if unknown:
+            raise InputError(f"ProcedureRecommender has no parameter {', '.join(unknown)}.")
+        for name, value in params.items():
+            setattr(self, name, value)
+        return self
+
+    def fit(self, X: Lists, y: Lists) -> Self:
+        """Learn from stays; a stay without diagnoses or procedures is an error."""
+        cohort = Cohort.from_lists(_canonical(X, "diagnosis"), _canonical(y, "procedure"))
+        model = ModelConfig(variant=self.method, dim=self.dim, heads=self.heads, alpha=self.alpha)  # type: ignore[arg-type]
+        training = TrainingConfig(
+            model=model,
+            adam=AdamConfig(lr=self.lr),
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            seed=self.seed,
+        )
+        self.trained_: Trained = train(cohort, RunConfig(training, split_by="stay", test_share=0.0))
+        self.classes_ = np.array(cohort.procedure_vocabulary.codes)
+        return self
+
+    def predict_proba(self, X: Lists) -> NDArray[np.float32]:
+        """sigmoid(v_p·f) of each stay (row) and procedure (column of `classes_`), eq 1; not calibrated."""
+        logits = network_scores(self._fitted.network)(self._known(X))
+        return (1 / (1 + np.exp(-logits))).astype(np.float32, copy=False)
+
+    def predict(self, X: Lists, top: int = 5) -> list[list[str]]:
+        """The `top` best procedures of each stay."""
+        return [self.classes_[row].tolist() for row in top_l(self.predict_proba(X), top)]
+
+    def score(self, X: Lists, y: Lists) -> float:
+        """Mean F1@5 over the stays, from 0 to 1; procedures the model does not know count as missed."""
+        vocabulary = self._fitted.cohort.procedure_vocabulary
+        known = [[vocabulary.get(code) for code in codes] for codes in _canonical(y, "procedure")]
+        # An unknown procedure stands outside the columns, so that no recommendation can hit it.
+        beyond = len(vocabulary)
+        truth = Ragged.from_lists([[beyond if i is None else i for i in dict.fromkeys(row)] for row in known])
+        found = evaluate(network_scores(self._fitted.network), self._known(X), truth, at=(5,))
+        return found.mean("f1")[5] / 100
+
+    @property
+    def _fitted(self) -> Trained:
+        if not hasattr(self, "trained_"):
+            raise InputError("This ProcedureRecommender has learned nothing yet: call fit first.")
+        return self.trained_
+
+    def _known(self, X: Lists) -> Ragged:
+        vocabulary = self._fitted.cohort.diagnosis_vocabulary
+        rows = [
+            [index for code in codes if (index := vocabulary.get(code)) is not None]
+            for codes in _canonical(X, "diagnosis")
+        ]
+        empty = sum(not row for row in rows)
+        if empty:
+            raise InputError(f"{empty} of {len(rows)} stays have no diagnosis that the model knows.")
+        return Ragged.from_lists(rows)
+
+
+def _canonical(lists: Lists, kind: Kind) -> list[list[str]]:
+    """Canonical codes, each once a stay."""
+    return [list(dict.fromkeys(resolve(code, kind) for code in codes)) for codes in lists]

@@ -1,0 +1,1 @@
+"""Learning: batches of stays, Algorithm 1, checkpoints."""
