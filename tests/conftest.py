@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+# As the command line does: waiting threads sleep, so that tests stay quick on a busy machine.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
 

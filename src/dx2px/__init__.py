@@ -25,6 +25,10 @@ if TYPE_CHECKING:
         split_cohort,
     )
     from dx2px.errors import CodeError, CohortError, Dx2pxError, InputError, ModelError, TrainingError
+    from dx2px.evaluation.estimator import ProcedureRecommender
+    from dx2px.evaluation.run import RunConfig, Trained, train
+    from dx2px.inference import Model, export
+    from dx2px.training.config import TrainingConfig
 
 _HOMES = {
     "dx2px.codes": ("System", "find", "normalize", "resolve", "title"),
@@ -38,6 +42,10 @@ _HOMES = {
         "prepare",
         "split_cohort",
     ),
+    "dx2px.evaluation.estimator": ("ProcedureRecommender",),
+    "dx2px.evaluation.run": ("RunConfig", "Trained", "train"),
+    "dx2px.inference": ("Model", "export"),
+    "dx2px.training.config": ("TrainingConfig",),
     "dx2px.errors": ("CodeError", "CohortError", "Dx2pxError", "InputError", "ModelError", "TrainingError"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -50,19 +58,26 @@ __all__ = [
     "CohortWriter",
     "Dx2pxError",
     "InputError",
+    "Model",
     "ModelError",
+    "ProcedureRecommender",
+    "RunConfig",
     "Split",
     "System",
+    "Trained",
+    "TrainingConfig",
     "TrainingError",
     "Vocabulary",
     "__version__",
     "describe",
+    "export",
     "find",
     "normalize",
     "prepare",
     "resolve",
     "split_cohort",
     "title",
+    "train",
 ]
 
 

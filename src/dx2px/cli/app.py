@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dx2px.cli import cohorts, demo
+from dx2px.cli import cohorts, demo, models
 from dx2px.errors import Dx2pxError
 from dx2px.version import __version__
 
@@ -43,6 +43,12 @@ app.command()(demo.demo)
 app.command()(cohorts.prepare)
 app.command()(cohorts.synthesize)
 app.command()(cohorts.describe)
+app.command()(models.train)
+app.command()(models.evaluate)
+app.command()(models.recommend)
+app.command()(models.explain)
+app.command()(models.neighbors)
+app.command()(models.export)
 
 
 def main() -> None:

@@ -64,6 +64,39 @@ def counting(what: str, total: int) -> Iterator[Any]:
         yield lambda done: progress.update(task, completed=done)
 
 
+@contextmanager
+def training_progress(what: str, epochs: int) -> Iterator[Any]:
+    """Yield a function from a stop question to training hooks: a bar on a terminal, a line an epoch elsewhere."""
+    from dx2px.training.loop import Hooks
+
+    if not sys.stderr.isatty():
+        yield lambda stop: Hooks(epoch=lambda e: remark(f"{what}: {_epoch_line(e, epochs)}"), stop=stop)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[state]}"))
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(what, total=None, state="")
+
+        def step(p: Any) -> None:
+            left = f"{p.seconds_left / 60:.0f} min" if p.seconds_left > 90 else f"{p.seconds_left:.0f} s"
+            state = f"epoch {p.epoch}/{p.epochs} · loss {p.loss:.3f} · {p.stays_per_second:,.0f} stays/s · {left} left"
+            bar.update(task, total=p.epochs * p.steps, completed=(p.epoch - 1) * p.steps + p.step, state=state)
+
+        yield lambda stop: Hooks(
+            progress=step, epoch=lambda e: bar.console.print(_epoch_line(e, epochs), highlight=False), stop=stop
+        )
+
+
+def _epoch_line(e: Any, epochs: int) -> str:
+    line = (
+        f"epoch {e.epoch}/{epochs}  predictive loss {e.loss_predictive:.4f}  transport loss {e.loss_transport:.4f}  "
+        f"validation F1@5 {e.validation_f1:.2f}  {e.stays_per_second:,.0f} stays/s"
+    )
+    return line + (f"  {e.unconverged:.2%} of the transport problems unconverged" if e.unconverged > 0.01 else "")
+
+
 def _tenths(what: str, total: int) -> Any:
     shown = 0
 

@@ -1,4 +1,4 @@
-"""The demonstration: a synthetic cohort from nothing, in one command."""
+"""The demonstration: from nothing to an explained recommendation, in one command."""
 
 from __future__ import annotations
 
@@ -7,15 +7,37 @@ from typing import Annotated
 
 import typer
 
-from dx2px.cli import cohorts
+from dx2px.cli import cohorts, models
 from dx2px.cli.console import remark
+
+EXAMPLES = 5
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for everything the demonstration writes.")] = Path("demo"),
 ) -> None:
-    """Synthesize a cohort, describe it and draw its histograms."""
-    cohort = out / "small.parquet"
+    """Synthesize a cohort, describe it, learn the paper's model from it, explain five of its stays."""
+    cohort, model = out / "small.parquet", out / "model"
     cohorts.synthesize(out=cohort)
     cohorts.describe(cohort, plot=out / "histograms.png")
-    remark(f"Everything is in {out}. The stays are invented; real tables: dx2px prepare --help.")
+    models.train(cohort, out=model)
+    _explain_stays(cohort, model, out / "explanation.png")
+    remark(
+        f"Everything is in {out}. The stays are invented; real tables: dx2px prepare --help.\n"
+        f"Ask the model yourself: dx2px recommend --model {model} 585.6 427.5"
+    )
+
+
+def _explain_stays(cohort: Path, model: Path, figure: Path) -> None:
+    """The first five test stays with at least three diagnoses: recommendations with reasons, and one figure."""
+    from dx2px.cohort import Cohort
+    from dx2px.evaluation.parts import learning_part
+    from dx2px.inference import Model
+    from dx2px.report.explanation import save_explanation
+
+    loaded = Model.load(model)
+    test = learning_part(loaded.files, Cohort.load(cohort), "test")
+    chosen = [row for row in range(len(test)) if 3 <= len(test.diagnoses[row]) <= 8][:EXAMPLES]
+    for row in chosen:
+        models.show_recommendation(loaded.recommend(test.diagnoses_of(row)))
+    save_explanation(loaded.explain(test.diagnoses_of(chosen[0])), figure)

@@ -1,0 +1,36 @@
+"""All benchmarks that need no data, one after another; their tables go to standard output.
+
+Run: python benchmarks/run.py [name …]        e.g. `python benchmarks/run.py step transport`
+Each runs in its own process, so that memory and threads of one do not disturb the next.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+BENCHMARKS = ("codes_search", "prepare", "load", "synthesize", "transport", "step", "scaling", "scoring")
+
+
+def main() -> None:
+    names = sys.argv[1:] or list(BENCHMARKS)
+    unknown = sorted(set(names) - set(BENCHMARKS))
+    if unknown:
+        sys.exit(f"There is no benchmark {', '.join(unknown)}; choose from {', '.join(BENCHMARKS)}.")
+    print(f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}\n")
+    failed = []
+    for name in names:
+        print(f"## {name}\n", flush=True)
+        if subprocess.run([sys.executable, str(HERE / f"{name}.py")], check=False).returncode:
+            failed.append(name)
+        print(flush=True)
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()

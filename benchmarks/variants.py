@@ -1,0 +1,81 @@
+"""The paper's four variants on given cohorts, several seeds each: test recall, precision and F1, mean ± spread.
+
+Run: python benchmarks/variants.py COHORT… [--seeds 3] [--threads 1] [--out results/variants]
+80/20 by stay (split seed 0), fold 0 of ten validates, weights of the last epoch, defaults otherwise. Each run is kept
+as a small JSON file, so an interrupted table goes on where it stopped. Prints Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dx2px import Cohort, __version__
+from dx2px.evaluation.run import RunConfig, train
+from dx2px.model.network import ModelConfig
+from dx2px.storage import write_text
+from dx2px.training.config import TrainingConfig
+
+VARIANTS = ("e+pooling", "e+sa", "e+ma", "e+sa+ma")
+
+
+def run(cohort: Cohort, variant: str, seed: int, threads: int) -> dict[str, Any]:
+    """One run's settings and numbers."""
+    model = ModelConfig(variant=variant)  # type: ignore[arg-type]
+    config = RunConfig(TrainingConfig(model=model, seed=seed), split_by="stay")
+    start = time.perf_counter()
+    trained = train(cohort, config, threads=threads)
+    history = trained.outcome.history
+    return {
+        "version": __version__,
+        "settings": config.training.to_dict(),
+        "seconds": round(time.perf_counter() - start, 1),
+        "threads": threads,
+        "best_epoch": trained.outcome.best_epoch,
+        "validation_f1": [round(epoch.validation_f1, 3) for epoch in history],
+        "unconverged": max(epoch.unconverged for epoch in history),
+        "test": trained.evaluate("test").to_dict(),
+    }
+
+
+def table(results: dict[tuple[str, str], list[dict[str, Any]]]) -> str:
+    """A row a cohort and variant, in the layout of the paper's Table 1."""
+    head = [f"{name}@{L}" for L in (1, 3, 5, 10) for name in ("R", "P", "F1")]
+    lines = [f"| cohort | variant | {' | '.join(head)} | s |", "|---" * (len(head) + 3) + "|"]
+    for (cohort, variant), runs in results.items():
+        tops = [
+            [one["test"]["top"][L][n] for L in ("1", "3", "5", "10") for n in ("recall", "precision", "f1")]
+            for one in runs
+        ]
+        cells = [f"{m:.1f} ± {s:.1f}" for m, s in zip(np.mean(tops, 0), np.std(tops, 0), strict=True)]
+        seconds = np.mean([one["seconds"] for one in runs])
+        lines.append(f"| {cohort} | {variant} | {' | '.join(cells)} | {seconds:.0f} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("cohorts", nargs="+", type=Path)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=Path("results/variants"))
+    arguments = parser.parse_args()
+    results: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for path in arguments.cohorts:
+        cohort = Cohort.load(path)
+        for variant in VARIANTS:
+            for seed in range(arguments.seeds):
+                file = arguments.out / path.stem / f"{variant}-seed{seed}.json"
+                if not file.exists():
+                    write_text(file, json.dumps(run(cohort, variant, seed, arguments.threads), indent=1))
+                results.setdefault((path.stem, variant), []).append(json.loads(file.read_text()))
+    print(table(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""Train, evaluate, recommend, explain, neighbors, export, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SMALL = ["--dim", "16", "--heads", "2", "--epochs", "2", "--lr", "0.01"]
+
+
+def dx2px(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "dx2px", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a cohort of 800 invented stays and a small model of it."""
+    path = tmp_path_factory.mktemp("models")
+    assert dx2px("synthesize", "--stays", "800", "--out", path / "C.parquet").returncode == 0
+    done = dx2px("train", path / "C.parquet", "--out", path / "model", *SMALL)
+    assert done.returncode == 0, done.stderr
+    assert "top 10" in done.stdout
+    assert "epoch 2/2" in done.stderr
+    return path
+
+
+def test_train_leaves_folder_checkpoint_and_curves(folder: Path) -> None:
+    assert {path.name for path in folder.iterdir()} >= {"model", "model.checkpoint", "model.curves.png"}
+
+
+def test_evaluate_gives_the_contract(folder: Path) -> None:
+    found = json.loads(dx2px("evaluate", folder / "model", folder / "C.parquet", "--json").stdout)
+    assert found["part"] == "test"
+    assert found["stays"] == pytest.approx(160, abs=8)
+    assert list(found["top"]) == ["1", "3", "5", "10"]
+    assert set(found["top"]["5"]) == {"recall", "precision", "f1"}
+    everyone = json.loads(dx2px("evaluate", folder / "model", folder / "C.parquet", "--on", "all", "--json").stdout)
+    assert everyone["stays"] == 800
+
+
+def test_another_cohort_is_projected(folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "M.parquet"
+    dx2px("synthesize", "--preset", "medium", "--stays", "300", "--out", other)
+    found = json.loads(dx2px("evaluate", folder / "model", other, "--json").stdout)
+    counts = found["projection"]
+    assert found["part"] == "all"
+    assert counts["stays_kept"] == found["stays"]
+    assert counts["diagnoses"]["codes_set_aside"] > 0
+    refused = dx2px("evaluate", folder / "model", other, "--on", "test")
+    assert refused.returncode == 1
+    assert "did not learn from this cohort" in refused.stderr
+
+
+def test_recommend_gives_the_contract(folder: Path) -> None:
+    done = dx2px("recommend", "--model", folder / "model", "585.6,427.5", "4280", "250", "--top", "3", "--json")
+    found = json.loads(done.stdout)
+    assert [d["status"] for d in found["diagnoses"]] == ["known", "known", "known", "unknown"]
+    assert sum(d["significance"] for d in found["diagnoses"]) == pytest.approx(1, abs=1e-5)
+    assert [r["rank"] for r in found["recommendations"]] == [1, 2, 3]
+    for one in found["recommendations"]:
+        assert set(one) == {"rank", "code", "title", "probability", "because"}
+        assert sum(reason["share"] for reason in one["because"]) == pytest.approx(1, abs=1e-4)
+    text = dx2px("recommend", "--model", folder / "model", "585.6")
+    assert "End stage renal disease" in text.stdout
+    assert "no medical advice" in text.stderr
+
+
+def test_explain_writes_json_and_figures(folder: Path, tmp_path: Path) -> None:
+    codes = ["585.6", "427.5", "51881"]
+    for name in ("e.json", "e.png", "e.svg"):
+        done = dx2px("explain", "--model", folder / "model", *codes, "--out", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+    plan = json.loads((tmp_path / "e.json").read_text())["plan"]
+    mass = np.array(plan["mass"])
+    assert mass.shape == (3, 5)
+    assert mass.sum() == pytest.approx(1, abs=1e-4)
+    assert (tmp_path / "e.png").read_bytes().startswith(b"\x89PNG")
+    table = dx2px("explain", "--model", folder / "model", *codes, "--procedures", "39.95,96.04")
+    assert "Hemodialysis" in table.stdout
+    assert dx2px("explain", "--model", folder / "model", *codes, "--out", "e.gif").returncode == 1
+
+
+def test_neighbors_and_export(folder: Path, tmp_path: Path) -> None:
+    near = json.loads(dx2px("neighbors", "--model", folder / "model", "585.6", "--top", "4", "--json").stdout)
+    assert len(near["diagnoses"]) == len(near["procedures"]) == 4
+    assert near["title"] == "End stage renal disease"
+    assert dx2px("export", "--model", folder / "model", "--out", tmp_path / "v.txt").returncode == 0
+    head, first, *_ = (tmp_path / "v.txt").read_text().splitlines()
+    assert head.split()[1] == "16"
+    assert len(first.split()) == 17
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["recommend", "4280"], "No model is given"),
+        (["recommend", "--model", "absent", "4280"], "there is no such folder"),
+        (["evaluate", "absent", "absent.parquet"], "there is no such folder"),
+        (["train", "absent.parquet", "--out", "model"], "There is no cohort file"),
+        (["train", "absent.parquet", "--out", "m", "--epochs", "0"], "epochs must be at least 1"),
+    ],
+)
+def test_wrong_input_gives_one_sentence(words: list[str], sentence: str) -> None:
+    done = dx2px(*words)
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_unknown_codes_alone_are_said(folder: Path) -> None:
+    done = dx2px("recommend", "--model", folder / "model", "nonsense", "999.99")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_train_refuses_a_folder_of_other_things_before_it_works(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    done = dx2px("train", folder / "C.parquet", "--out", tmp_path)
+    assert done.returncode == 1
+    assert "epoch" not in done.stderr
+    assert (tmp_path / "letter.txt").read_text() == "dear"
+
+
+def test_recommend_needs_neither_torch_nor_numba(folder: Path) -> None:
+    code = (
+        "import sys; sys.argv = ['dx2px', 'recommend', '--model', sys.argv[1], '585.6']\n"
+        "from dx2px.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print('loaded', sorted({'torch', 'numba', 'ibis', 'pandas', 'matplotlib'} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", code, str(folder / "model")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip().splitlines()[-1] == "loaded []"
+
+
+def test_interrupted_training_ends_cleanly_and_resumes_to_the_same_weights(folder: Path, tmp_path: Path) -> None:
+    words = [*SMALL, "--epochs", "60"]
+    out = tmp_path / "model"
+    command = [sys.executable, "-m", "dx2px", "train", str(folder / "C.parquet"), "--out", str(out), *words]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as started:
+        assert started.stderr is not None
+        while "epoch 3/" not in started.stderr.readline():
+            assert started.poll() is None
+        os.kill(started.pid, signal.SIGINT)
+        rest = started.stderr.read()
+        assert started.wait(timeout=60) == 130
+    assert "--resume goes on" in rest
+    assert not out.exists()
+    resumed = dx2px("train", folder / "C.parquet", "--out", out, *words, "--resume")
+    assert resumed.returncode == 0, resumed.stderr
+    dx2px("train", folder / "C.parquet", "--out", tmp_path / "undisturbed", *words)
+    weights = [(tmp_path / name / "weights.safetensors").read_bytes() for name in ("model", "undisturbed")]
+    assert weights[0] == weights[1]
