@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from dx2px import Cohort
-from dx2px.evaluation.run import RunConfig, train
+from dx2px.evaluation.run import RunConfig, SplitConfig, train
 from dx2px.model.network import InitConfig, ModelConfig
 from dx2px.training.config import TrainingConfig
 
@@ -31,7 +31,9 @@ SCHEMES = {
 def f1(cohort: Cohort, variant: str, init: InitConfig, epochs: int, seed: int) -> list[float]:
     """Test F1 at 1, 3, 5, 10."""
     model = ModelConfig(variant=variant)  # type: ignore[arg-type]
-    config = RunConfig(TrainingConfig(model=model, init=init, epochs=epochs, seed=seed), split_by="stay")
+    config = RunConfig(
+        TrainingConfig(model=model, init=init, epochs=epochs, seed=seed), SplitConfig(by="stay")
+    )
     return list(train(cohort, config, threads=1).evaluate("test").mean("f1").values())
 
 

@@ -18,8 +18,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize, softplus
 
+from dx2px.model.batch import Batch, sample_negatives
 from dx2px.model.network import Network
-from dx2px.model.ragged import Batch, Ragged, sample_negatives
+from dx2px.ragged import Ragged
 
 BETA, STEPS = 0.5, 50
 
@@ -48,7 +49,7 @@ def batches(shape: Shape, count: int, stays: int = 300, seed: int = 0) -> list[B
     def rows(vocabulary: int, lengths: np.ndarray) -> Ragged:
         weight = np.arange(1, vocabulary + 1) ** -shape.skew
         chance = weight / weight.sum()
-        return Ragged.of([rng.choice(vocabulary, n, replace=False, p=chance) for n in lengths])
+        return Ragged.from_lists([rng.choice(vocabulary, n, replace=False, p=chance) for n in lengths])
 
     made = []
     for step in range(count):
@@ -142,7 +143,7 @@ class Padded:
 def _pad(rows: Ragged) -> tuple[Tensor, Tensor]:
     mask = np.arange(rows.lengths.max())[None, :] < rows.lengths[:, None]
     padded = np.zeros(mask.shape, dtype=np.int64)
-    padded[mask] = rows.indices
+    padded[mask] = rows.values
     return torch.from_numpy(padded), torch.from_numpy(mask)
 
 

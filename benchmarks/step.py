@@ -18,8 +18,8 @@ import numba
 import numpy as np
 import torch
 
+from dx2px.model.batch import Batch
 from dx2px.model.network import ModelConfig, Network
-from dx2px.model.ragged import Batch
 from dx2px.model.step import Stepper
 from references import SHAPES, Floor, Literal, Padded, Shape, batches
 
@@ -53,7 +53,7 @@ def compare(shape: Shape, rounds: int) -> None:
     stepper = Stepper(network)
     for i in range(100):
         stepper.step(made[i % len(made)])
-    codes = int(np.mean([len(np.unique(batch.diagnoses.indices)) for batch in made]))
+    codes = int(np.mean([len(np.unique(batch.diagnoses.values)) for batch in made]))
     padded, literal = (kind(copy.deepcopy(network)) for kind in (Padded, Literal))
     floor = Floor(codes, network.config.dim, network.config.heads)
     runs: dict[str, Callable[[Batch], object]] = {"padded": padded.step, "floor": lambda _: floor.step()}

@@ -18,8 +18,8 @@ import ot
 import torch
 
 from dx2px.model import objective
+from dx2px.model.batch import Batch
 from dx2px.model.network import InitConfig, ModelConfig, Network
-from dx2px.model.ragged import Batch
 from dx2px.model.step import Stepper
 from dx2px.model.transport import TransportConfig, solve
 from references import SHAPES, batches

@@ -22,9 +22,12 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_commands_exist(path: Path) -> None:
-    helped = subprocess.run([sys.executable, "-m", "dx2px", "--help"], capture_output=True, text=True, check=True)
+    helped = subprocess.run(
+        [sys.executable, "-m", "dx2px", "--help"], capture_output=True, text=True, check=True
+    )
     commands = set(re.findall(r"^  (\w+)  ", helped.stdout, re.MULTILINE))
-    named = set(re.findall(r"(?:^|`)dx2px (\w+)", path.read_text(), re.MULTILINE))
+    code = " ".join(re.findall(r"```.*?```|`[^`]+`", path.read_text(), re.DOTALL))
+    named = set(re.findall(r"(?:^|[`\n])dx2px (\w+)", code))
     assert named <= commands
     makefile = (ROOT / "Makefile").read_text()
     for target in re.findall(r"`make (\w+)`|^make (\w+)", path.read_text(), re.MULTILINE):

@@ -43,7 +43,9 @@ def test_every_public_name_can_be_had_and_no_other() -> None:
 def test_help_costs_under_half_a_second() -> None:
     """Measured as processor time, which other work on the machine hardly changes."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([sys.executable, "-m", "dx2px", "--help"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "dx2px", "--help"], capture_output=True, text=True, check=True
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
     assert "prepare" in done.stdout

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from dx2px.errors import CodeError, CohortError, Dx2pxError, InputError, ModelError, TrainingError
     from dx2px.evaluation.estimator import ProcedureRecommender
-    from dx2px.evaluation.run import RunConfig, Trained, train
+    from dx2px.evaluation.run import RunConfig, SplitConfig, Trained, train
     from dx2px.inference import Model, export
     from dx2px.training.config import TrainingConfig
 
@@ -43,7 +43,7 @@ _HOMES = {
         "split_cohort",
     ),
     "dx2px.evaluation.estimator": ("ProcedureRecommender",),
-    "dx2px.evaluation.run": ("RunConfig", "Trained", "train"),
+    "dx2px.evaluation.run": ("RunConfig", "SplitConfig", "Trained", "train"),
     "dx2px.inference": ("Model", "export"),
     "dx2px.training.config": ("TrainingConfig",),
     "dx2px.errors": ("CodeError", "CohortError", "Dx2pxError", "InputError", "ModelError", "TrainingError"),
@@ -63,6 +63,7 @@ __all__ = [
     "ProcedureRecommender",
     "RunConfig",
     "Split",
+    "SplitConfig",
     "System",
     "Trained",
     "TrainingConfig",

@@ -42,7 +42,9 @@ def test_evaluate_gives_the_contract(folder: Path) -> None:
     assert found["stays"] == pytest.approx(160, abs=8)
     assert list(found["top"]) == ["1", "3", "5", "10"]
     assert set(found["top"]["5"]) == {"recall", "precision", "f1"}
-    everyone = json.loads(dx2px("evaluate", folder / "model", folder / "C.parquet", "--on", "all", "--json").stdout)
+    everyone = json.loads(
+        dx2px("evaluate", folder / "model", folder / "C.parquet", "--on", "all", "--json").stdout
+    )
     assert everyone["stays"] == 800
 
 
@@ -60,7 +62,9 @@ def test_another_cohort_is_projected(folder: Path, tmp_path: Path) -> None:
 
 
 def test_recommend_gives_the_contract(folder: Path) -> None:
-    done = dx2px("recommend", "--model", folder / "model", "585.6,427.5", "4280", "250", "--top", "3", "--json")
+    done = dx2px(
+        "recommend", "--model", folder / "model", "585.6,427.5", "4280", "250", "--top", "3", "--json"
+    )
     found = json.loads(done.stdout)
     assert [d["status"] for d in found["diagnoses"]] == ["known", "known", "known", "unknown"]
     assert sum(d["significance"] for d in found["diagnoses"]) == pytest.approx(1, abs=1e-5)
@@ -71,6 +75,23 @@ def test_recommend_gives_the_contract(folder: Path) -> None:
     text = dx2px("recommend", "--model", folder / "model", "585.6")
     assert "End stage renal disease" in text.stdout
     assert "no medical advice" in text.stderr
+
+
+def test_every_method_goes_the_same_way(folder: Path, tmp_path: Path) -> None:
+    """A method without vectors still recommends, its reasons being the falls of its score; it cannot be exported."""
+    model = tmp_path / "counts"
+    made = dx2px("train", folder / "C.parquet", "--method", "cooccurrence", "--out", model)
+    assert made.returncode == 0, made.stderr
+    assert json.loads(dx2px("evaluate", model, folder / "C.parquet", "--json").stdout)["part"] == "test"
+    found = json.loads(dx2px("recommend", "--model", model, "585.6", "427.5", "--json").stdout)
+    first = found["recommendations"][0]
+    assert first["probability"] is None
+    assert sum(reason["share"] for reason in first["because"]) == pytest.approx(1)
+    refused = dx2px("export", "--model", model, "--out", tmp_path / "v.txt")
+    assert refused.returncode == 1
+    assert "have no vectors of codes" in refused.stderr
+    options = dx2px("train", folder / "C.parquet", "--method", "linear", "--dim", "3", "--out", model)
+    assert "--dim belong to the paper's model" in options.stderr
 
 
 def test_explain_writes_json_and_figures(folder: Path, tmp_path: Path) -> None:
@@ -141,7 +162,9 @@ def test_recommend_needs_neither_torch_nor_numba(folder: Path) -> None:
     assert done.stdout.strip().splitlines()[-1] == "loaded []"
 
 
-def test_interrupted_training_ends_cleanly_and_resumes_to_the_same_weights(folder: Path, tmp_path: Path) -> None:
+def test_interrupted_training_ends_cleanly_and_resumes_to_the_same_weights(
+    folder: Path, tmp_path: Path
+) -> None:
     words = [*SMALL, "--epochs", "60"]
     out = tmp_path / "model"
     command = [sys.executable, "-m", "dx2px", "train", str(folder / "C.parquet"), "--out", str(out), *words]

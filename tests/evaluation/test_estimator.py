@@ -29,7 +29,9 @@ def test_it_finds_what_was_planted(fitted: ProcedureRecommender) -> None:
     probabilities = fitted.predict_proba([["585.6"]])
     assert probabilities.shape == (1, len(fitted.classes_))
     assert ((probabilities >= 0) & (probabilities <= 1)).all()
-    assert fitted.score(*planted(50)) == pytest.approx(1 / 3, abs=0.01)  # one hit among five: F1 = 2·(1/5)/(1/5 + 1)
+    assert fitted.score(*planted(50)) == pytest.approx(
+        1 / 3, abs=0.01
+    )  # one hit among five: F1 = 2·(1/5)/(1/5 + 1)
 
 
 def test_parameters_are_those_of_the_constructor() -> None:

@@ -48,7 +48,7 @@ def test_the_saved_model_scores_like_the_trained_one(cohort: Cohort, tmp_path: P
     model = Model.load(tmp_path / "model")
     stays = cohort.subset(made.split.test)
     logits = model.scorer.scores(stays.diagnoses)
-    assert np.allclose(logits, made.scores(stays.diagnoses), atol=1e-5)
+    assert np.allclose(logits, made.recommender.scores(stays.diagnoses), atol=1e-5)
     measured = evaluate(model.scorer.scores, stays.diagnoses, stays.procedures)
     assert measured.to_dict() == made.evaluate("test").to_dict()
 

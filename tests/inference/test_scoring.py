@@ -15,7 +15,6 @@ from dx2px.inference import AttentionScorer, rank, scorer_for, segments
 from dx2px.inference import scoring as module
 from dx2px.model.folder import ModelFiles
 from dx2px.model.network import ModelConfig, Network
-from dx2px.model.ragged import Ragged as ModelRagged
 from dx2px.model.ranking import top_l
 
 METHODS = ("e+pooling", "e+sa", "e+ma", "e+sa+ma")
@@ -86,7 +85,7 @@ def test_the_torch_model_says_the_same(method: str) -> None:
     arrays, stays = random_arrays(method, 80, 30), random_stays(200, 80, 20)
     network = Network(80, 30, ModelConfig(variant=method, dim=16, heads=4))  # type: ignore[arg-type]
     network.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
-    scorer, rows = AttentionScorer(arrays), ModelRagged(stays.offsets, stays.values)
+    scorer, rows = AttentionScorer(arrays), stays
     with torch.no_grad():
         probabilities = network(rows).numpy()
         mu = network.significance(rows).numpy()

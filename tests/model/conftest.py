@@ -10,9 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from dx2px.model.batch import Batch, sample_negatives
 from dx2px.model.network import InitConfig, ModelConfig, Network
-from dx2px.model.ragged import Batch, Ragged, sample_negatives
 from dx2px.model.transport import TransportResult
+from dx2px.ragged import Ragged
 
 DIAGNOSES, PROCEDURES = 90, 85
 
@@ -76,8 +77,8 @@ def batch() -> Batch:
         (41, 40),
         *zip(rng.integers(1, 20, 12), rng.integers(1, 9, 12), strict=True),
     ]
-    diagnoses = Ragged.of([rng.choice(DIAGNOSES, n, replace=False) for n, _ in sizes])
-    procedures = Ragged.of([rng.choice(PROCEDURES, m, replace=False) for _, m in sizes])
+    diagnoses = Ragged.from_lists([rng.choice(DIAGNOSES, n, replace=False) for n, _ in sizes])
+    procedures = Ragged.from_lists([rng.choice(PROCEDURES, m, replace=False) for _, m in sizes])
     return Batch(diagnoses, procedures, sample_negatives(procedures, PROCEDURES, seed=3, step=1))
 
 

@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from dx2px.model import attention
+from dx2px.model.batch import Batch
 from dx2px.model.network import ModelConfig
-from dx2px.model.ragged import Batch, Ragged
+from dx2px.ragged import Ragged
 
 CONFIG = ModelConfig("e+sa", dim=12, heads=3)
 
@@ -28,13 +29,13 @@ def test_significance_and_fusion_are_the_equations(batch, make_network, equation
 @pytest.mark.parametrize("variant", ["e+sa", "e+pooling"])
 def test_the_order_of_diagnoses_changes_nothing(batch, make_network, variant):
     network = make_network(ModelConfig(variant, dim=12, heads=3))
-    turned = Ragged.of([batch.diagnoses[i][::-1] for i in range(len(batch))])
+    turned = Ragged.from_lists([batch.diagnoses[i][::-1] for i in range(len(batch))])
     torch.testing.assert_close(network(turned), network(batch.diagnoses), rtol=0, atol=1e-12)
 
 
 def test_significance_is_a_distribution_in_every_stay(batch, make_network):
     mu = make_network(CONFIG).significance(batch.diagnoses)
-    stay = torch.from_numpy(batch.diagnoses.owner)
+    stay = torch.from_numpy(batch.diagnoses.row_of_entry)
     total = attention.segment_sum(mu, stay, len(batch))
     torch.testing.assert_close(total, torch.ones_like(total))
     assert (mu > 0).all()
@@ -42,7 +43,7 @@ def test_significance_is_a_distribution_in_every_stay(batch, make_network):
 
 def test_a_single_diagnosis_has_all_the_weight_and_is_its_own_fusion(make_network):
     network = make_network(CONFIG)
-    alone = Ragged.of([[4], [7]])
+    alone = Ragged.from_lists([[4], [7]])
     mu = network.significance(alone)
     assert mu.tolist() == [1.0, 1.0]
     torch.testing.assert_close(network.fuse(alone, mu), network.U[[4, 7]])
@@ -63,7 +64,7 @@ def test_among_equal_values_max_pooling_lets_the_first_count():
 def test_gradients_of_the_attention_by_finite_differences(batch: Batch, make_network):
     network = make_network(ModelConfig("e+sa", dim=4, heads=2))
     few = batch.diagnoses.take([0, 2, 6, 9])
-    code, stay = torch.from_numpy(few.indices).long(), torch.from_numpy(few.owner)
+    code, stay = torch.from_numpy(few.values).long(), torch.from_numpy(few.row_of_entry)
 
     def mu(U, A, a, B, b):
         return attention.significance(attention.head_scores(U[code], A, a), stay, len(few), B, b)

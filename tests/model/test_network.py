@@ -5,7 +5,7 @@ import torch
 
 from dx2px.errors import InputError
 from dx2px.model.network import InitConfig, ModelConfig, Network
-from dx2px.model.ragged import Ragged
+from dx2px.ragged import Ragged
 
 
 def test_the_defaults_are_the_papers():
@@ -45,7 +45,7 @@ def test_probability_of_a_procedure_by_hand():
         network.V.copy_(torch.tensor([[1.0, 1.0], [0.0, -1.0]]))
     # the maximum over both diagnoses is (1, 2)
     expected = torch.sigmoid(torch.tensor([[3.0, -2.0], [1.0, 0.0]]))
-    torch.testing.assert_close(network(Ragged.of([[0, 1], [0]])), expected)
+    torch.testing.assert_close(network(Ragged.from_lists([[0, 1], [0]])), expected)
 
 
 def test_initialisation_follows_its_settings_and_its_generator_alone():

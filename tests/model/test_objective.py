@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from dx2px.model import objective
+from dx2px.model.batch import Batch
 from dx2px.model.network import ModelConfig
-from dx2px.model.ragged import Batch, Ragged
+from dx2px.ragged import Ragged
 
 CONFIGS = [
     ModelConfig("e+pooling", dim=12),
@@ -79,7 +80,9 @@ def test_gradients_by_finite_differences(batch, make_network):
 def test_cosine_costs_by_hand():
     U = torch.tensor([[2.0, 0.0], [0.0, 3.0], [0.0, 0.0]])
     V = torch.tensor([[5.0, 0.0], [-1.0, 0.0]])
-    batch = Batch(Ragged.of([[0, 1], [2]]), Ragged.of([[0, 1], [0]]), Ragged.of([[], []]))
+    batch = Batch(
+        Ragged.from_lists([[0, 1], [2]]), Ragged.from_lists([[0, 1], [0]]), Ragged.from_lists([[], []])
+    )
     # same direction 0, opposite 2, at a right angle 1; a zero vector has no direction, so cost 1
     assert objective.cosine_costs(U, V, batch).tolist() == [0.0, 2.0, 1.0, 1.0, 1.0]
 
@@ -89,5 +92,5 @@ def test_losses_stay_finite_for_certain_predictions(make_network):
     with torch.no_grad():
         network.U.fill_(100.0)
         network.V.fill_(-100.0)
-    batch = Batch(Ragged.of([[0]]), Ragged.of([[1]]), Ragged.of([[2]]))
+    batch = Batch(Ragged.from_lists([[0]]), Ragged.from_lists([[1]]), Ragged.from_lists([[2]]))
     assert objective.losses(network, batch).total.item() == pytest.approx(20_000.0)

@@ -9,9 +9,10 @@ import torch
 
 from dx2px.errors import InputError
 from dx2px.model import kernels, objective
+from dx2px.model.batch import Batch, sample_negatives
 from dx2px.model.network import ModelConfig, Network
-from dx2px.model.ragged import Batch, Ragged, sample_negatives
 from dx2px.model.step import AdamConfig, Stepper
+from dx2px.ragged import Ragged
 
 CONFIGS = [
     ModelConfig("e+pooling", dim=12),
@@ -28,8 +29,8 @@ def batches(count: int) -> list[Batch]:
     rng = np.random.default_rng(2)
     made = []
     for step in range(count):
-        diagnoses = Ragged.of([rng.choice(90, rng.integers(1, 15), replace=False) for _ in range(20)])
-        procedures = Ragged.of([rng.choice(85, rng.integers(1, 6), replace=False) for _ in range(20)])
+        diagnoses = Ragged.from_lists([rng.choice(90, rng.integers(1, 15), replace=False) for _ in range(20)])
+        procedures = Ragged.from_lists([rng.choice(85, rng.integers(1, 6), replace=False) for _ in range(20)])
         made.append(Batch(diagnoses, procedures, sample_negatives(procedures, 85, seed=0, step=step)))
     return made
 
@@ -172,14 +173,14 @@ def test_a_state_of_another_shape_is_refused_by_name(make_network):
 def test_codes_outside_the_vocabulary_are_refused(make_network):
     stepper = Stepper(make_network(FULL))
     with pytest.raises(InputError, match="negatives hold a code outside 0…84"):
-        stepper.step(Batch(Ragged.of([[1]]), Ragged.of([[2]]), Ragged.of([[85]])))
+        stepper.step(Batch(Ragged.from_lists([[1]]), Ragged.from_lists([[2]]), Ragged.from_lists([[85]])))
     with pytest.raises(InputError, match="diagnoses hold a code"):
-        stepper.step(Batch(Ragged.of([[-1]]), Ragged.of([[2]]), Ragged.of([[5]])))
+        stepper.step(Batch(Ragged.from_lists([[-1]]), Ragged.from_lists([[2]]), Ragged.from_lists([[5]])))
 
 
 def test_a_stay_without_negatives_still_learns(make_network):
     network = make_network(FULL)
-    batch = Batch(Ragged.of([[1, 2]]), Ragged.of([[3]]), Ragged.of([[]]))
+    batch = Batch(Ragged.from_lists([[1, 2]]), Ragged.from_lists([[3]]), Ragged.from_lists([[]]))
     expected = objective.losses(network, batch)
     gradient = torch.autograd.grad(expected.total, network.V)[0]
     stepper = Stepper(network)

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from dx2px.errors import InputError
 from dx2px.model import objective
+from dx2px.model.batch import Batch, sample_negatives
 from dx2px.model.network import ModelConfig, Network
-from dx2px.model.ragged import Batch, Ragged, sample_negatives
 from dx2px.model.step import Stepper
 from dx2px.model.transport import ConvergenceWarning, TransportConfig, TransportResult, solve
+from dx2px.ragged import Ragged
 
 FLOAT = NDArray[np.float64]
 
@@ -64,7 +65,7 @@ def trained(rng: np.random.Generator) -> tuple[FLOAT, FLOAT]:
     groups = rng.integers(0, 8, 400)
     D = [rng.choice(np.flatnonzero((groups == g) | (rng.random(400) < 0.02)), 6) for g in groups]
     P = [np.unique(8 * rng.integers(0, 9, 4) + g) for g in groups]
-    diagnoses, procedures = Ragged.of([np.unique(d) for d in D]), Ragged.of(P)
+    diagnoses, procedures = Ragged.from_lists([np.unique(d) for d in D]), Ragged.from_lists(P)
     network = Network(400, 80, ModelConfig(dim=50, heads=4)).init(torch.Generator().manual_seed(0))
     stepper = Stepper(network)
     for step in range(60):

@@ -25,7 +25,9 @@ def cohort() -> Cohort:
 
 
 def config(variant: Any = "e+sa+ma", epochs: int = 3, **more: Any) -> TrainingConfig:
-    return TrainingConfig(model=ModelConfig(variant=variant, dim=16, heads=3), epochs=epochs, batch_size=128, **more)
+    return TrainingConfig(
+        model=ModelConfig(variant=variant, dim=16, heads=3), epochs=epochs, batch_size=128, **more
+    )
 
 
 def run(cohort: Cohort, settings: TrainingConfig, **more: Any) -> Outcome:
@@ -92,7 +94,12 @@ def test_resuming_needs_the_same_settings_stays_and_a_whole_file(cohort: Cohort,
     with pytest.raises(ModelError, match="There is no checkpoint"):
         Trainer(cohort, rows, config(), checkpoint=tmp_path / "absent").resume()
     whole = file.read_bytes()
-    for damaged in (whole[:-1], whole[: len(whole) // 2], b"", whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:]):
+    for damaged in (
+        whole[:-1],
+        whole[: len(whole) // 2],
+        b"",
+        whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:],
+    ):
         file.write_bytes(damaged)
         with pytest.raises(ModelError, match="not a whole checkpoint"):
             Trainer(cohort, rows, config(epochs=1), checkpoint=file).resume()
@@ -132,11 +139,11 @@ def test_batches_cover_every_stay_once_an_epoch_and_differ_between_epochs(cohort
     batches = Batches(cohort, np.arange(100, 900), 64, seed=5)
     first, second = (list(batches.epoch(epoch)) for epoch in (0, 1))
     assert len(batches) == len(first) == 13
-    codes = [sorted(np.concatenate([batch.diagnoses.indices for batch in epoch])) for epoch in (first, second)]
+    codes = [sorted(np.concatenate([batch.diagnoses.values for batch in epoch])) for epoch in (first, second)]
     assert codes[0] == codes[1] == sorted(cohort.diagnoses.take(np.arange(100, 900)).values)
-    assert not np.array_equal(first[0].diagnoses.indices, second[0].diagnoses.indices)
+    assert not np.array_equal(first[0].diagnoses.values, second[0].diagnoses.values)
     tail = list(batches.epoch(0, start=11))
-    assert np.array_equal(tail[0].negatives.indices, first[11].negatives.indices)
+    assert np.array_equal(tail[0].negatives.values, first[11].negatives.values)
 
 
 def test_the_history_is_a_table(cohort: Cohort) -> None:
@@ -148,7 +155,9 @@ def test_the_history_is_a_table(cohort: Cohort) -> None:
 def test_settings_survive_json_and_wrong_ones_are_named_together() -> None:
     settings = config("e+ma", seed=9)
     assert TrainingConfig.from_dict(settings.to_dict()) == settings
-    with pytest.raises(InputError, match="epochs must be at least 1, not 0; batch size must be at least 1, not -3"):
+    with pytest.raises(
+        InputError, match="epochs must be at least 1, not 0; batch size must be at least 1, not -3"
+    ):
         TrainingConfig(epochs=0, batch_size=-3)
     with pytest.raises(InputError, match="not the settings"):
         TrainingConfig.from_dict({"colour": "red"})

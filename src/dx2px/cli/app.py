@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dx2px.cli import cohorts, demo, models
+from dx2px.cli import benchmarks, cohorts, demo, models
 from dx2px.errors import Dx2pxError
 from dx2px.version import __version__
 
@@ -45,6 +45,8 @@ app.command()(cohorts.synthesize)
 app.command()(cohorts.describe)
 app.command()(models.train)
 app.command()(models.evaluate)
+app.command()(benchmarks.benchmark)
+app.command()(benchmarks.sweep)
 app.command()(models.recommend)
 app.command()(models.explain)
 app.command()(models.neighbors)

@@ -37,6 +37,23 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
     Console(highlight=False, width=None if sys.stdout.isatty() else 110).print(table)
 
 
+def print_text(text: str) -> None:
+    """Text as it is, on standard output."""
+    typer.echo(text)
+
+
+@contextmanager
+def standing(what: str) -> Iterator[Any]:
+    """Yield a function that is told how a benchmark stands: a live line on a terminal, plain lines elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda progress: remark(f"{what}: {progress.line}")
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what) as status:
+        yield lambda progress: status.update(f"{what}: {progress.line}")
+
+
 @contextmanager
 def working(what: str) -> Iterator[Any]:
     """Yield a function that tells what is being done: a spinner on a terminal, plain lines elsewhere."""
@@ -82,10 +99,14 @@ def training_progress(what: str, epochs: int) -> Iterator[Any]:
         def step(p: Any) -> None:
             left = f"{p.seconds_left / 60:.0f} min" if p.seconds_left > 90 else f"{p.seconds_left:.0f} s"
             state = f"epoch {p.epoch}/{p.epochs} · loss {p.loss:.3f} · {p.stays_per_second:,.0f} stays/s · {left} left"
-            bar.update(task, total=p.epochs * p.steps, completed=(p.epoch - 1) * p.steps + p.step, state=state)
+            bar.update(
+                task, total=p.epochs * p.steps, completed=(p.epoch - 1) * p.steps + p.step, state=state
+            )
 
         yield lambda stop: Hooks(
-            progress=step, epoch=lambda e: bar.console.print(_epoch_line(e, epochs), highlight=False), stop=stop
+            progress=step,
+            epoch=lambda e: bar.console.print(_epoch_line(e, epochs), highlight=False),
+            stop=stop,
         )
 
 
@@ -94,7 +115,9 @@ def _epoch_line(e: Any, epochs: int) -> str:
         f"epoch {e.epoch}/{epochs}  predictive loss {e.loss_predictive:.4f}  transport loss {e.loss_transport:.4f}  "
         f"validation F1@5 {e.validation_f1:.2f}  {e.stays_per_second:,.0f} stays/s"
     )
-    return line + (f"  {e.unconverged:.2%} of the transport problems unconverged" if e.unconverged > 0.01 else "")
+    return line + (
+        f"  {e.unconverged:.2%} of the transport problems unconverged" if e.unconverged > 0.01 else ""
+    )
 
 
 def _tenths(what: str, total: int) -> Any:

@@ -14,13 +14,14 @@ EXAMPLES = 5
 
 
 def demo(
+    context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder for everything the demonstration writes.")] = Path("demo"),
 ) -> None:
     """Synthesize a cohort, describe it, learn the paper's model from it, explain five of its stays."""
     cohort, model = out / "small.parquet", out / "model"
     cohorts.synthesize(out=cohort)
     cohorts.describe(cohort, plot=out / "histograms.png")
-    models.train(cohort, out=model)
+    models.train(context, cohort, out=model)
     _explain_stays(cohort, model, out / "explanation.png")
     remark(
         f"Everything is in {out}. The stays are invented; real tables: dx2px prepare --help.\n"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dx2px.cli.console import print_json, print_table, remark, training_progress
+from dx2px.cli.console import print_json, print_table, remark, training_progress, working
 from dx2px.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,7 +21,23 @@ if TYPE_CHECKING:
     from dx2px.evaluation import Metrics, ProjectionCounts
     from dx2px.inference import Explanation, Model, Neighbors, Recommendation, Recommended
 
-MethodName = StrEnum("MethodName", ["e+pooling", "e+sa", "e+ma", "e+sa+ma"])
+MethodName = StrEnum(
+    "MethodName",
+    [
+        "popularity",
+        "cooccurrence",
+        "word2vec",
+        "bpr",
+        "dwl",
+        "gwl",
+        "linear",
+        "mlp",
+        "e+pooling",
+        "e+sa",
+        "e+ma",
+        "e+sa+ma",
+    ],
+)
 SplitName = StrEnum("SplitName", ["patient", "stay"])
 PartName = StrEnum("PartName", ["test", "train", "all"])
 DeviceName = StrEnum("DeviceName", ["cpu", "cuda", "mps"])
@@ -29,13 +45,16 @@ KeepName = StrEnum("KeepName", ["last", "best"])
 FormatName = StrEnum("FormatName", ["word2vec", "parquet", "npz"])
 INTERRUPTED = 130
 
-ModelOption = Annotated[Path | None, typer.Option("--model", help="A model folder, as `dx2px train` writes it.")]
+ModelOption = Annotated[
+    Path | None, typer.Option("--model", help="A model folder, as `dx2px train` writes it.")
+]
 Codes = Annotated[list[str], typer.Argument(help="Diagnoses: 428.0, 4280 or icd9cm:4280.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 NOT_ADVICE = "This reflects how stays were coded; it is no medical advice."
 
 
 def train(
+    context: typer.Context,
     cohort: Annotated[Path, typer.Argument(help="A cohort file.")],
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
     method: Annotated[MethodName, typer.Option(help="What to learn.")] = MethodName["e+sa+ma"],
@@ -47,14 +66,17 @@ def train(
     lr: Annotated[float, typer.Option(help="Learning rate of Adam.")] = 0.001,
     seed: Annotated[int, typer.Option(help="Fixes the start, the order of the stays and the negatives.")] = 0,
     split_by: Annotated[
-        SplitName | None, typer.Option(help="What the 80/20 split keeps whole [default: patient where known].")
+        SplitName | None,
+        typer.Option(help="What the 80/20 split keeps whole [default: patient where known]."),
     ] = None,
     folds: Annotated[int, typer.Option(help="Folds inside the 80 %.")] = 10,
     fold: Annotated[int, typer.Option(help="The fold that validates.")] = 0,
     patience: Annotated[
         int | None, typer.Option(help="Stop after so many epochs without a better F1@5; keeps the best.")
     ] = None,
-    keep: Annotated[KeepName, typer.Option(help="Weights of the last epoch, or of the best.")] = KeepName["last"],
+    keep: Annotated[KeepName, typer.Option(help="Weights of the last epoch, or of the best.")] = KeepName[
+        "last"
+    ],
     device: Annotated[DeviceName, typer.Option(help="Where to compute.")] = DeviceName["cpu"],
     threads: Annotated[int | None, typer.Option(help="Threads to use [default: all cores].", min=1)] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint beside OUT.")] = False,
@@ -64,47 +86,83 @@ def train(
     OUT.checkpoint, beside the folder, holds the full state after each epoch; Ctrl-C writes it too, and --resume
     goes on from it to the same weights as an undisturbed run.
     """
-    # Threads that wait must sleep: with another busy process on the machine, spinning ones cost a factor of five.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # read once, when torch is first imported
+    sleep_while_waiting()
     from dx2px.cohort import Cohort
-    from dx2px.evaluation.run import RunConfig, checkpoint_path
-    from dx2px.evaluation.run import train as run
+    from dx2px.evaluation.methods import VARIANTS, method_named
+    from dx2px.evaluation.paper import PaperModel
+    from dx2px.evaluation.run import SplitConfig, checkpoint_path, learn
     from dx2px.model.folder import check_destination
     from dx2px.model.network import ModelConfig
     from dx2px.model.step import AdamConfig
     from dx2px.training.config import TrainingConfig
 
     check_destination(out)
-    model = ModelConfig(variant=method.value, dim=dim, heads=heads, alpha=alpha)  # type: ignore[arg-type]
-    training = TrainingConfig(
-        model=model,
-        adam=AdamConfig(lr=lr),
-        epochs=epochs,
-        batch_size=batch_size,
-        seed=seed,
-        patience=patience,
-        keep=keep.value,  # type: ignore[arg-type]
-    )
     by: Any = split_by.value if split_by else None
-    config = RunConfig(training, split_by=by, folds=folds, fold=fold)
-    stays = Cohort.load(cohort)
-    with _interruptible() as asked_to_stop, training_progress(method.value, epochs) as hooks:
-        trained = run(
-            stays,
-            config,
-            hooks=hooks(asked_to_stop),
-            checkpoint=checkpoint_path(out),
-            resume=resume,
-            device=device.value,  # type: ignore[arg-type]
-            threads=threads,
-        )
-    if not trained.outcome.finished:
-        remark(f"Stopped. The state is in {checkpoint_path(out)}; the same command with --resume goes on.")
-        raise typer.Exit(INTERRUPTED)
+    split = SplitConfig(by=by, folds=folds, fold=fold)
+    if method.value not in VARIANTS:
+        _refuse_options(context, method.value)
+        stays = Cohort.load(cohort)
+        with working(method.value) as say:
+            trained = learn(stays, method_named(method.value), split, seed=seed, threads=threads, say=say)
+    else:
+        training = TrainingConfig(
+            model=ModelConfig(variant=method.value, dim=dim, heads=heads, alpha=alpha),
+            adam=AdamConfig(lr=lr),
+            epochs=epochs,
+            batch_size=batch_size,
+            patience=patience,
+            keep=keep.value,  # type: ignore[arg-type]
+        ).with_seed(seed)
+        stays = Cohort.load(cohort)
+        with _interruptible() as asked_to_stop, training_progress(method.value, epochs) as hooks:
+            model = PaperModel(
+                training,
+                hooks=hooks(asked_to_stop),
+                checkpoint=checkpoint_path(out),
+                resume=resume,
+                device=device.value,  # type: ignore[arg-type]
+            )
+            trained = learn(stays, model, split, seed=seed, threads=threads)
+        if model.outcome and not model.outcome.finished:
+            remark(
+                f"Stopped. The state is in {checkpoint_path(out)}; the same command with --resume goes on."
+            )
+            raise typer.Exit(INTERRUPTED)
     trained.save(out)
     show_metrics(trained.evaluate("test"), f"{method.value} on the test part")
-    _save_curves(out)
+    if method.value in VARIANTS:
+        _save_curves(out)
     remark(f"The model is in {out}.")
+
+
+def sleep_while_waiting() -> None:
+    """Let waiting threads sleep: with another busy process on the machine, spinning ones cost a factor of five.
+
+    The setting is read once, when torch is first imported.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
+def _refuse_options(context: typer.Context, method: str) -> None:
+    """Options of the paper's model mean nothing to other methods, which choose their settings on validation."""
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name in (
+            "dim",
+            "heads",
+            "alpha",
+            "epochs",
+            "batch_size",
+            "lr",
+            "patience",
+            "keep",
+            "device",
+            "resume",
+        )
+        if (source := context.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
+    ]
+    if given:
+        raise InputError(f"{', '.join(given)} belong to the paper's model; {method} has no such options.")
 
 
 def evaluate(
@@ -215,13 +273,18 @@ def show_metrics(metrics: Metrics, title: str) -> None:
 
 def show_recommendation(found: Recommendation) -> None:
     """Print diagnoses with their significance, and procedures with their reasons."""
-    known = [[d.code, d.title, f"{d.significance:.1%}" if d.status == "known" else d.status] for d in found.diagnoses]
-    print_table("Diagnoses", ["code", "title", "significance"], known)
-    rows = [
-        [r.rank, r.code, r.title, f"{r.probability:.3f}", _reasons(r)] for r in found.recommendations
+    known = [
+        [d.code, d.title, f"{d.significance:.1%}" if d.status == "known" else d.status]
+        for d in found.diagnoses
     ]
+    print_table("Diagnoses", ["code", "title", "significance"], known)
+    rows = [[r.rank, r.code, r.title, _score(r.probability), _reasons(r)] for r in found.recommendations]
     print_table("Procedures", ["rank", "code", "title", "score", "because of"], rows)
     remark(NOT_ADVICE)
+
+
+def _score(probability: float | None) -> str:
+    return "–" if probability is None else f"{probability:.3f}"
 
 
 def _reasons(recommended: Recommended) -> str:
@@ -236,8 +299,13 @@ def _show_explanation(found: Explanation) -> None:
         [d.code, d.title, f"{d.significance:.3f}", *(f"{mass:.3f}" for mass in row)]
         for d, row in zip(diagnoses, found.transport.plan, strict=True)
     ]
-    print_table("Transport from diagnoses to procedures", ["code", "title", "μ", *(p.code for p in known)], rows)
-    scores = [[p.code, p.title, p.probability or p.status] for p in found.procedures]
+    print_table(
+        "Transport from diagnoses to procedures", ["code", "title", "μ", *(p.code for p in known)], rows
+    )
+    scores = [
+        [p.code, p.title, _score(p.probability) if p.status == "known" else p.status]
+        for p in found.procedures
+    ]
     print_table("Procedures", ["code", "title", "score"], scores)
     unknown = [d.code for d in found.diagnoses if d.status == "unknown"]
     if unknown:
@@ -268,7 +336,9 @@ def _part(model: Model, cohort: Cohort, part: str | None) -> tuple[Cohort, str, 
         name = part or "test"
         return learning_part(model.files, cohort, name), name, None
     if part not in (None, "all"):
-        raise InputError(f"The model did not learn from this cohort, so it has no {part} part of it: use --on all.")
+        raise InputError(
+            f"The model did not learn from this cohort, so it has no {part} part of it: use --on all."
+        )
     from dx2px.evaluation import project
 
     projected = project(cohort, model.diagnoses.vocabulary, model.procedures.vocabulary)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from dx2px.cohort.cohort import Cohort
 from dx2px.cohort.file import CohortFile, CohortWriter, beside
-from dx2px.cohort.ragged import Ragged
 from dx2px.cohort.splits import Split, SplitBy, split_cohort
 from dx2px.cohort.summary import KindSummary, Summary, describe
 from dx2px.cohort.vocabulary import Vocabulary
+from dx2px.ragged import Ragged
 
 if TYPE_CHECKING:
     from dx2px.cohort.preparation import Counts, Prepared, prepare

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from dx2px.codes import Kind, has_shape, split
 from dx2px.cohort.file import CODE_LISTS, CohortFile, CohortWriter
-from dx2px.cohort.ragged import Ragged
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CodeError, CohortError
+from dx2px.ragged import Ragged
 
 WRITE_ROWS = 65_536
 
@@ -100,6 +100,7 @@ class Cohort:
             provenance=file.provenance,
         )
         _check_stays(cohort, file.path)
+        pa.default_memory_pool().release_unused()  # what reading took beyond the cohort itself
         return cohort
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -185,8 +186,13 @@ class _ListReader:
         offsets = np.zeros(sum(map(len, self.lengths)) + 1, dtype=np.int64)
         if self.lengths:
             np.cumsum(np.concatenate(self.lengths), out=offsets[1:])
-        values = np.concatenate(self.values) if self.values else np.empty(0, np.int32)
-        return Ragged(offsets, place[values] if len(place) else values), vocabulary
+        values = np.empty(sum(map(len, self.values)), np.int32)
+        start = 0
+        while self.values:  # each part is let go as soon as it is copied
+            part = self.values.pop(0)
+            values[start : start + len(part)] = place[part]
+            start += len(part)
+        return Ragged(offsets, values), vocabulary
 
 
 def _list_array(ragged: Ragged, vocabulary: Vocabulary, start: int, stop: int) -> pa.ListArray:

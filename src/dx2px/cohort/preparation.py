@@ -29,7 +29,7 @@ from dx2px.cohort.verdicts import MALFORMED_LINE, Verdicts, Written, guess_versi
 from dx2px.errors import CohortError
 from dx2px.storage import atomic_path
 
-MEMORY_LIMIT = "1500MB"
+MEMORY_LIMIT = "2GB"
 TOLERATED_REJECTS = 0.01
 REJECTS = pa.schema(
     [
@@ -106,7 +106,10 @@ def prepare(
     options = options or SourceOptions()
     extract_entries = source(source_name)
     with tempfile.TemporaryDirectory(prefix="dx2px-") as workspace:
-        engine = ibis.duckdb.connect(memory_limit=MEMORY_LIMIT, temp_directory=workspace)
+        # Order is ours to state in each step; keeping the files' own order would cost DuckDB memory.
+        engine = ibis.duckdb.connect(
+            memory_limit=MEMORY_LIMIT, temp_directory=workspace, preserve_insertion_order=False
+        )
         try:
             tables = Tables(Path(path), engine, Path(workspace), say)
             extract = extract_entries(tables, options)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dx2px.codes import dotted, title
 from dx2px.cohort.cohort import Cohort
-from dx2px.cohort.ragged import Ragged
 from dx2px.cohort.vocabulary import Vocabulary
+from dx2px.ragged import Ragged
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from dx2px.codes import Kind, resolve
 from dx2px.cohort import Cohort, Ragged
 from dx2px.errors import InputError
 from dx2px.evaluation.metrics import evaluate
-from dx2px.evaluation.run import RunConfig, Trained, network_scores, train
+from dx2px.evaluation.paper import PaperModel
+from dx2px.evaluation.run import SplitConfig, Trained, learn
 from dx2px.model.network import ModelConfig
 from dx2px.model.ranking import top_l
 from dx2px.model.step import AdamConfig
@@ -73,13 +74,14 @@ class ProcedureRecommender:
             batch_size=self.batch_size,
             seed=self.seed,
         )
-        self.trained_: Trained = train(cohort, RunConfig(training, split_by="stay", test_share=0.0))
+        split = SplitConfig(by="stay", test_share=0.0)
+        self.trained_: Trained = learn(cohort, PaperModel(training), split, seed=self.seed)
         self.classes_ = np.array(cohort.procedure_vocabulary.codes)
         return self
 
     def predict_proba(self, X: Lists) -> NDArray[np.float32]:
         """sigmoid(v_p·f) of each stay (row) and procedure (column of `classes_`), eq 1; not calibrated."""
-        logits = network_scores(self._fitted.network)(self._known(X))
+        logits = self._fitted.recommender.scores(self._known(X))
         return (1 / (1 + np.exp(-logits))).astype(np.float32, copy=False)
 
     def predict(self, X: Lists, top: int = 5) -> list[list[str]]:
@@ -93,7 +95,7 @@ class ProcedureRecommender:
         # An unknown procedure stands outside the columns, so that no recommendation can hit it.
         beyond = len(vocabulary)
         truth = Ragged.from_lists([[beyond if i is None else i for i in dict.fromkeys(row)] for row in known])
-        found = evaluate(network_scores(self._fitted.network), self._known(X), truth, at=(5,))
+        found = evaluate(self._fitted.recommender.scores, self._known(X), truth, at=(5,))
         return found.mean("f1")[5] / 100
 
     @property

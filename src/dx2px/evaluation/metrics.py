@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.cohort.ragged import Ragged
 from dx2px.errors import InputError
 from dx2px.model.ranking import top_l
+from dx2px.ragged import Ragged
 
 __all__ = ["AT", "Metrics", "Scores", "blocks", "evaluate", "evaluate_ranking", "top_l"]
 

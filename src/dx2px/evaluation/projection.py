@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.cohort.cohort import Cohort
-from dx2px.cohort.ragged import Ragged, offsets_of
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CohortError
+from dx2px.ragged import Ragged, offsets_of
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.cohort.ragged import Ragged
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CodeError, InputError, ModelError
 from dx2px.inference import results
@@ -18,7 +17,9 @@ from dx2px.inference.scoring import scorer_for
 from dx2px.inference.transport import Doubles, Transport, cosine_costs, directions, solve
 from dx2px.model.folder import ModelFiles, read_folder
 from dx2px.model.ranking import top_l
+from dx2px.ragged import Ragged
 
+LOGIT_METHODS = frozenset({"e+pooling", "e+sa", "e+ma", "e+sa+ma", "linear"})
 _NAMED = 10  # codes that an error message names at most
 
 
@@ -58,12 +59,13 @@ class Model:
         _check_top(top)
         stay = self._stay(codes)
         best = top_l(stay.scores[None, :], top)[0].tolist()
-        transport = self._transport(stay, best)
+        transport = self._transport(stay, best) if "U" in self.files.arrays else None
+        shares = self._leave_one_out(stay, best) if transport is None else transport.shares  # (known, top)
         recommended = []
-        for rank, (index, shares) in enumerate(zip(best, transport.shares.T, strict=True), start=1):
+        for rank, (index, column) in enumerate(zip(best, shares.T, strict=True), start=1):
             found = self.procedures.at(index)
-            probability = stay.probability(index)
-            because = self._reasons(stay, shares)
+            because = self._reasons(stay, column)
+            probability = self._probability(stay, index)
             recommended.append(results.Recommended(rank, found.code, found.title, probability, because))
         return results.Recommendation(stay.diagnoses, tuple(recommended), transport)
 
@@ -78,7 +80,9 @@ class Model:
         else:
             asked = self.procedures.find_all(procedures)
         transport = self._transport(stay, _indices(asked, "procedures"))
-        shown = (results.Procedure(f.code, f.title, stay.probability(f.index), f.status) for f in asked)
+        shown = (
+            results.Procedure(f.code, f.title, self._probability(stay, f.index), f.status) for f in asked
+        )
         return results.Explanation(stay.diagnoses, tuple(shown), transport)
 
     def neighbors(self, code: str, top: int = 10) -> results.Neighbors:
@@ -114,6 +118,26 @@ class Model:
         costs = cosine_costs(self.diagnosis_vectors[stay.known], self.procedure_vectors[procedures])
         return solve(costs, stay.mu, np.full(len(procedures), 1 / len(procedures)))
 
+    def _leave_one_out(self, stay: _Stay, procedures: list[int]) -> Doubles:
+        """Shares without vectors: how much each score falls when a diagnosis is left out, (known, top).
+
+        Falls below zero count as none; a procedure whose score falls for no diagnosis is shared evenly.
+        """
+        count = len(stay.known)
+        if count == 1:
+            return np.ones((1, len(procedures)))
+        rest = Ragged.from_lists([stay.known[:i] + stay.known[i + 1 :] for i in range(count)])
+        falls = stay.scores[procedures].astype(np.float64) - self.scorer.scores(rest)[:, procedures]
+        falls = np.maximum(falls, 0)  # (known, top)
+        total = falls.sum(axis=0)
+        return np.where(total > 0, falls / np.where(total > 0, total, 1), 1 / count)
+
+    def _probability(self, stay: _Stay, procedure: int | None) -> float | None:
+        """Prob(p | D), eq 1, of methods whose score is a logit; others only rank."""
+        if procedure is None or self.files.method not in LOGIT_METHODS:
+            return None
+        return _sigmoid(float(stay.scores[procedure]))
+
     def _reasons(self, stay: _Stay, shares: Doubles) -> tuple[results.Reason, ...]:
         order = np.argsort(-shares, kind="stable")
         return tuple(results.Reason(self.files.diagnoses[stay.known[i]], float(shares[i])) for i in order)
@@ -132,10 +156,6 @@ class _Stay:
     known: list[int]
     mu: Doubles  # (known,)
     scores: NDArray[np.float32]  # (p,)
-
-    def probability(self, procedure: int | None) -> float:
-        """Prob(p | D), eq 1; 0 for a procedure that the model does not know."""
-        return 0.0 if procedure is None else _sigmoid(float(self.scores[procedure]))
 
 
 def _indices(asked: Sequence[Found], what: str) -> list[int]:

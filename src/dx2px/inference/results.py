@@ -26,7 +26,11 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Reason:
-    """The share of a recommended procedure's mass, in the transport plan, that comes from a diagnosis."""
+    """A diagnosis's share in a recommended procedure.
+
+    With vectors: of the procedure's mass in the transport plan. Without: of the falls of its score when one diagnosis
+    after another is left out.
+    """
 
     code: str
     share: float
@@ -39,17 +43,17 @@ class Recommended:
     rank: int
     code: str
     title: str
-    probability: float
+    probability: float | None  # None where the method's score only ranks
     because: tuple[Reason, ...]  # largest share first; shares sum to 1
 
 
 @dataclass(frozen=True, eq=False)
 class Recommendation:
-    """Procedures for a set of diagnoses, best first. `transport` carries the evidence behind the reasons."""
+    """Procedures for a set of diagnoses, best first; `transport` is the plan behind the reasons, where there is one."""
 
     diagnoses: tuple[Diagnosis, ...]
     recommendations: tuple[Recommended, ...]
-    transport: Transport
+    transport: Transport | None
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -63,11 +67,11 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Procedure:
-    """A procedure that is explained; one that the model does not know has probability 0 and no column in the plan."""
+    """A procedure that is explained; one that the model does not know has no probability and no column in the plan."""
 
     code: str
     title: str
-    probability: float
+    probability: float | None
     status: Status
 
 

@@ -15,12 +15,13 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.cohort.ragged import Ragged
 from dx2px.errors import InputError, ModelError
 from dx2px.inference import segments
+from dx2px.inference.baseline_scoring import BASELINE_SCORERS, baseline_scorer
 from dx2px.inference.segments import Floats
 from dx2px.model.folder import ModelFiles
 from dx2px.model.ranking import top_l
+from dx2px.ragged import Ragged
 
 BLOCK = 2048  # stays worked on at a time: their arrays stay in the processor's cache
 _TABLE_LIMIT = 4_000_000  # |D|·|P| up to which UVᵀ is kept: adding up its rows beats fusing vectors first
@@ -158,6 +159,7 @@ SCORERS: Mapping[str, Callable[[ModelFiles], Scorer]] = {
     "e+sa": _attention_scorer,
     "e+ma": _attention_scorer,
     "e+sa+ma": _attention_scorer,
+    **dict.fromkeys(BASELINE_SCORERS, baseline_scorer),
 }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.cohort.ragged import Ragged
+from dx2px.ragged import Ragged
 
 Floats = NDArray[np.float32]
 

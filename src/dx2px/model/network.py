@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from dx2px.errors import InputError
 from dx2px.model import attention
-from dx2px.model.ragged import Ragged
+from dx2px.ragged import Ragged
 
 Variant = Literal["e+pooling", "e+sa", "e+ma", "e+sa+ma"]
 Pooling = Literal["max", "mean"]
@@ -129,5 +129,5 @@ class Network(nn.Module):
 
     def _flat(self, rows: Ragged) -> tuple[Tensor, Tensor]:
         device = self.U.device
-        code = torch.from_numpy(rows.indices).to(device, torch.int64)
-        return code, torch.from_numpy(rows.owner).to(device)  # (n,) (n,)
+        code = torch.from_numpy(rows.values).to(device, torch.int64)
+        return code, torch.from_numpy(rows.row_of_entry).to(device)  # (n,) (n,)

@@ -16,10 +16,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from dx2px.model.batch import Batch
 from dx2px.model.kernels import NORM_FLOOR
 from dx2px.model.network import Network
-from dx2px.model.ragged import Batch, Ragged, offsets
 from dx2px.model.transport import TransportConfig, TransportResult, solve_torch
+from dx2px.ragged import Ragged, offsets_of
 
 
 @dataclass(frozen=True)
@@ -56,16 +57,16 @@ def predictive_loss(f: Tensor, V: Tensor, batch: Batch) -> Tensor:
 
 def logits(f: Tensor, V: Tensor, procedures: Ragged) -> Tensor:
     """v_p·f_i for each procedure listed with its stay."""
-    code = torch.from_numpy(procedures.indices).to(f.device, torch.int64)
-    stay = torch.from_numpy(procedures.owner).to(f.device)
+    code = torch.from_numpy(procedures.values).to(f.device, torch.int64)
+    stay = torch.from_numpy(procedures.row_of_entry).to(f.device)
     return (V[code] * f[stay]).sum(1)  # (t,)
 
 
 def cosine_costs(U: Tensor, V: Tensor, batch: Batch) -> Tensor:
     """c_dp = 1 − cos(u_d, v_p) for every pair of a stay (eq 5)."""
     d, p = (torch.from_numpy(place).to(U.device) for place in pairs(batch))  # (c,) (c,)
-    D = torch.from_numpy(batch.diagnoses.indices).to(U.device, torch.int64)  # (n,)
-    P = torch.from_numpy(batch.procedures.indices).to(U.device, torch.int64)  # (t,)
+    D = torch.from_numpy(batch.diagnoses.values).to(U.device, torch.int64)  # (n,)
+    P = torch.from_numpy(batch.procedures.values).to(U.device, torch.int64)  # (t,)
     return 1.0 - (directions(U[D])[d] * directions(V[P])[p]).sum(1)  # (c,)
 
 
@@ -78,10 +79,12 @@ def directions(X: Tensor) -> Tensor:
 def pairs(batch: Batch) -> tuple[np.ndarray, np.ndarray]:
     """Positions, in the flat diagnoses and procedures, of every pair of a stay, row by row."""
     n, m = batch.diagnoses.lengths, batch.procedures.lengths
-    start = offsets(n * m)
+    start = offsets_of(n * m)
     stay = np.repeat(np.arange(len(batch)), n * m)
     within = np.arange(start[-1]) - start[stay]
-    return batch.diagnoses.indptr[stay] + within // m[stay], batch.procedures.indptr[stay] + within % m[stay]
+    return batch.diagnoses.offsets[stay] + within // m[stay], batch.procedures.offsets[stay] + within % m[
+        stay
+    ]
 
 
 def uniform_procedures(procedures: Ragged) -> Tensor:

@@ -21,9 +21,10 @@ from torch import Tensor
 
 from dx2px.errors import InputError
 from dx2px.model import kernels, objective
+from dx2px.model.batch import Batch, group, merge, owners
 from dx2px.model.network import Network
-from dx2px.model.ragged import Batch, group, merge, offsets, owners
 from dx2px.model.transport import TransportConfig, empty_plans
+from dx2px.ragged import offsets_of
 
 Array = NDArray[Any]
 Engine = Literal["compiled", "torch"]
@@ -202,12 +203,12 @@ class Gradient:
         dU[self._touched[0]], dV[self._touched[1]] = 0, 0
 
         positives = batch.procedures.lengths
-        D = self._side("D", batch.diagnoses.indptr, batch.diagnoses.indices, U, workers)
+        D = self._side("D", batch.diagnoses.offsets, batch.diagnoses.values, U, workers)
         positive, negative = batch.procedures, batch.negatives
-        indptr, targets = merge(positive.indptr, positive.indices, negative.indptr, negative.indices)
+        indptr, targets = merge(positive.offsets, positive.values, negative.offsets, negative.values)
         P = self._side("P", indptr, targets, V, workers)
         self._touched = D.codes, P.codes
-        plans = empty_plans(offsets(batch.diagnoses.lengths * positives * mutual), self.dtype)
+        plans = empty_plans(offsets_of(batch.diagnoses.lengths * positives * mutual), self.dtype)
         out = self._pass(D, P, fusion)
         heads = self._heads(D, attention)
         H = self._buffer("H", (len(D.codes), K * M * attention))  # (q, k·m)
@@ -279,5 +280,5 @@ def _check_codes(batch: Batch, network: Network) -> None:
         ("negatives", batch.negatives, len(network.V)),
     )
     for name, rows, size in limits:
-        if len(rows.indices) and not 0 <= rows.indices.min() <= rows.indices.max() < size:
+        if len(rows.values) and not 0 <= rows.values.min() <= rows.values.max() < size:
             raise InputError(f"batch: {name} hold a code outside 0…{size - 1}, the network's vocabulary")

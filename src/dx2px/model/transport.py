@@ -41,8 +41,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dx2px.errors import InputError
+from dx2px.model.batch import Offsets
 from dx2px.model.kernels import CHECK_EVERY, GAP_FLOOR, ROUNDING, TINY, Plans, Solver, solve_all
-from dx2px.model.ragged import Offsets, offsets
+from dx2px.ragged import offsets_of
 
 Floats = NDArray[np.floating]
 
@@ -167,8 +168,10 @@ def _solve_compiled(
 ) -> TransportResult:
     dtype = np.dtype(np.float64 if cost.dtype == np.float64 else np.float32)
     C, M, N = (np.ascontiguousarray(x, dtype) for x in (cost, mu, nu))
-    out = empty_plans(offsets(rows * columns), dtype)
-    solve_all(C, M, offsets(rows), N, offsets(columns), config.solver(dtype), out, numba.get_num_threads())
+    out = empty_plans(offsets_of(rows * columns), dtype)
+    solve_all(
+        C, M, offsets_of(rows), N, offsets_of(columns), config.solver(dtype), out, numba.get_num_threads()
+    )
     return TransportResult(
         out.plan, out.indptr, np.asarray(rows, np.int64), *_three(out.evidence), out.iterations, out.converged
     )
@@ -235,7 +238,7 @@ def solve_torch(
         C, G, T, M, N, a = (x[~done] for x in (C, G, T, M, N, a))
         least, floor, beta, active = least[~done], floor[~done], beta[~done], active[~done]
     return TransportResult(
-        plan[in_plan].cpu().numpy(), offsets(rows * columns), np.asarray(rows, np.int64),
+        plan[in_plan].cpu().numpy(), offsets_of(rows * columns), np.asarray(rows, np.int64),
         *_three(evidence.cpu().numpy()), iterations.cpu().numpy(), converged.cpu().numpy(),
     )  # fmt: skip
 

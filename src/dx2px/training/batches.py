@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.cohort import Cohort
-from dx2px.model.ragged import Batch, Ragged, sample_negatives
+from dx2px.model.batch import Batch, sample_negatives
 
 Rows = NDArray[np.int64]
 
@@ -19,8 +19,7 @@ class Batches:
 
     def __init__(self, cohort: Cohort, rows: Rows, size: int, seed: int) -> None:
         self.rows, self.size, self.seed = rows, size, seed
-        self.diagnoses = Ragged(cohort.diagnoses.offsets, cohort.diagnoses.values)
-        self.procedures = Ragged(cohort.procedures.offsets, cohort.procedures.values)
+        self.diagnoses, self.procedures = cohort.diagnoses, cohort.procedures
         self.vocabulary = len(cohort.procedure_vocabulary)
 
     def __len__(self) -> int:

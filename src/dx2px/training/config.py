@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from dx2px.errors import InputError
@@ -40,6 +40,10 @@ class TrainingConfig:
             problems.append(f"learning rate must be positive, not {self.adam.lr}")
         if problems:
             raise InputError("training settings: " + "; ".join(problems) + ".")
+
+    def with_seed(self, seed: int) -> TrainingConfig:
+        """The same settings with another seed."""
+        return replace(self, seed=seed)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""

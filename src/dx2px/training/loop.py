@@ -73,7 +73,9 @@ class Trainer:
             raise ModelError("There is no checkpoint to resume from.")
         held = Checkpoint.load(self.checkpoint)
         if held.config != self.config.to_dict():
-            raise ModelError(f"{os.fspath(self.checkpoint)} is of a run with other settings; resume with the same.")
+            raise ModelError(
+                f"{os.fspath(self.checkpoint)} is of a run with other settings; resume with the same."
+            )
         if held.data != self.data:
             raise ModelError(f"{os.fspath(self.checkpoint)} is of a run on other stays or another split.")
         for name, array in held.part("weight").items():

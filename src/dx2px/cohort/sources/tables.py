@@ -14,6 +14,7 @@ from dx2px.errors import CohortError
 
 TEXT_SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".tsv", ".tsv.gz", ".txt", ".txt.gz", ".txt.bz2")
 PARQUET_SUFFIXES = (".parquet",)
+FILE_ROW = "file_row_number"  # a column that DuckDB adds when asked
 
 
 def value_of(expression: Any) -> Any:
@@ -69,7 +70,8 @@ class Tables:
     def columns(self, path: Path) -> dict[str, Any]:
         """Column names in lower case, with their Ibis type (text for text files)."""
         if path.suffix.lower() in PARQUET_SUFFIXES:
-            return {name.lower(): kind for name, kind in self._parquet(path).schema().items()}
+            schema = self._parquet(path).schema()
+            return {name.lower(): kind for name, kind in schema.items() if name != FILE_ROW}
         return dict.fromkeys(read_header(path).columns, ibis.dtype("string"))
 
     def read(self, path: Path, required: Sequence[str], optional: Iterable[str] = ()) -> Any:
@@ -108,7 +110,7 @@ class Tables:
             columns[name] = column if column.type().is_array() else column.cast("string")
         rows = value_of(table.count())
         self.staged[path.name] = Staged(records=rows, lines=rows)
-        return table.select(**{LINE: ibis.row_number() + 1}, **columns)
+        return table.select(**{LINE: table[FILE_ROW] + 1}, **columns)
 
     def _is_whole(self, column: Any) -> bool:
         if column.type().is_integer():
@@ -117,7 +119,7 @@ class Tables:
 
     def _parquet(self, path: Path) -> Any:
         try:
-            return self.connection.read_parquet(path)
+            return self.connection.read_parquet(path, file_row_number=True)
         except Exception as error:  # DuckDB's own exception types differ by cause; all mean the same here
             raise CohortError(f"{path.name} cannot be read as Parquet.") from error
 

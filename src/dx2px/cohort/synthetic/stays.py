@@ -21,12 +21,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.cohort.ragged import Ragged, offsets_of
 from dx2px.cohort.synthetic.company import SPREAD, Pool
 from dx2px.cohort.synthetic.config import MOST_DIAGNOSES, MOST_PROCEDURES
 from dx2px.cohort.synthetic.relation import INTENSITY
 from dx2px.cohort.synthetic.urn import Floats, Ints, stratified
 from dx2px.cohort.synthetic.world import STAYS, World, generator
+from dx2px.ragged import Ragged, offsets_of
 
 BLOCK = 8_192  # stays a block: a fixed number, since a block is what a seed determines
 RETURNING = 0.25  # chance that an adult's stay is followed by another of the same patient

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from dx2px.cohort.cohort import Cohort
 from dx2px.cohort.file import METADATA_KEY, CohortWriter
-from dx2px.cohort.ragged import Ragged, offsets_of
 from dx2px.cohort.synthetic.config import SyntheticConfig
 from dx2px.cohort.synthetic.stays import BLOCK, Block, draw_block
 from dx2px.cohort.synthetic.tables import CONTEXT, block_truth, causes_table, links_table, stays_table
@@ -25,6 +24,7 @@ from dx2px.cohort.synthetic.truth import CAUSES, Truth, causes_path, links_path
 from dx2px.cohort.synthetic.world import World
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import InputError
+from dx2px.ragged import Ragged, offsets_of
 from dx2px.storage import atomic_path
 from dx2px.version import __version__
 

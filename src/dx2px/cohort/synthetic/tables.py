@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dx2px.cohort.ragged import Ragged
 from dx2px.cohort.synthetic.stays import Block, posterior
 from dx2px.cohort.synthetic.truth import LINKS
 from dx2px.cohort.synthetic.urn import Ints
 from dx2px.cohort.synthetic.world import World
 from dx2px.cohort.vocabulary import Vocabulary
+from dx2px.ragged import Ragged
 
 CONTEXT = pa.schema([pa.field("age", pa.int16()), pa.field("sex", pa.string())])
 

@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 
 from dx2px.cohort.cohort import Cohort
 from dx2px.cohort.file import METADATA_KEY
-from dx2px.cohort.ragged import Offset
 from dx2px.errors import CohortError
+from dx2px.ragged import Offset
 
 LINKS = pa.schema(
     [

@@ -22,11 +22,26 @@ ATTENTION: Layout = {
     "B": ("head", "head"),
     "b": ("head",),
 }
+POPULARITY: Layout = {"seen": ("diagnosis",), "popularity": ("procedure",)}
 LAYOUTS: Mapping[str, Layout] = {
     "e+pooling": EMBEDDINGS,
     "e+sa": ATTENTION,
     "e+ma": EMBEDDINGS,
     "e+sa+ma": ATTENTION,
+    "popularity": POPULARITY,
+    "cooccurrence": {**POPULARITY, "T": ("diagnosis", "procedure")},
+    "word2vec": {**POPULARITY, **EMBEDDINGS},
+    "bpr": {**POPULARITY, **EMBEDDINGS},
+    "dwl": {**POPULARITY, **EMBEDDINGS},
+    "gwl": {**POPULARITY, **EMBEDDINGS, "sigma": ()},
+    "linear": {**POPULARITY, "W": ("diagnosis", "procedure"), "b": ("procedure",)},
+    "mlp": {
+        **POPULARITY,
+        "H": ("diagnosis", "dim"),
+        "c": ("dim",),
+        "W": ("procedure", "dim"),
+        "b": ("procedure",),
+    },
 }
 
 

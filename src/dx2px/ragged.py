@@ -1,4 +1,7 @@
-"""Lists of code indices of unequal length, stored as two flat arrays (the CSR layout)."""
+"""Lists of code indices of unequal length, stored as two flat arrays (the CSR layout).
+
+The form in which stays reach every room, so that nothing is padded.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from dx2px.errors import InputError
 
 Index = NDArray[np.int32]
 Offset = NDArray[np.int64]
+BLOCK = 65_536
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,6 +24,16 @@ class Ragged:
 
     offsets: Offset  # (rows + 1,)
     values: Index  # (entries,)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "offsets", np.ascontiguousarray(self.offsets, dtype=np.int64))
+        object.__setattr__(self, "values", np.ascontiguousarray(self.values, dtype=np.int32))
+        if self.offsets.ndim != 1 or len(self.offsets) == 0 or self.offsets[0] != 0:
+            raise InputError("Ragged rows: offsets must be one-dimensional and start at 0.")
+        if self.offsets[-1] != len(self.values):
+            raise InputError(
+                f"Ragged rows: offsets end at {self.offsets[-1]} but there are {len(self.values)} values."
+            )
 
     @classmethod
     def from_lists(cls, rows: Iterable[Sequence[int]]) -> Ragged:
@@ -48,12 +64,13 @@ class Ragged:
         """The row that each entry belongs to."""
         return np.repeat(np.arange(len(self), dtype=np.int64), self.lengths)
 
-    def take(self, rows: NDArray[np.integer]) -> Ragged:
-        """The given rows, in the given order."""
-        lengths = self.lengths[rows]
+    def take(self, rows: ArrayLike) -> Ragged:
+        """The given rows, in the given order; a row may be taken more than once."""
+        chosen = np.asarray(rows, dtype=np.int64)
+        lengths = self.offsets[chosen + 1] - self.offsets[chosen]
         offsets = offsets_of(lengths)
         # Entry j of a taken row stands at (start of that row) + j in the flat array.
-        shift = np.repeat(self.offsets[:-1][rows] - offsets[:-1], lengths)
+        shift = np.repeat(self.offsets[chosen] - offsets[:-1], lengths)
         return Ragged(offsets, self.values[shift + np.arange(offsets[-1])])
 
     def counts(self, size: int) -> NDArray[np.int64]:
@@ -62,11 +79,18 @@ class Ragged:
 
     def has_repeats(self) -> bool:
         """Whether some row holds the same index twice."""
-        if not len(self.values):
-            return False
-        keys = self.row_of_entry * (int(self.values.max()) + 1) + self.values
-        keys.sort()
-        return bool(np.any(keys[1:] == keys[:-1]))
+        # Some rows at a time: the keys of all entries at once would take several times the memory of the rows.
+        return any(
+            _repeats(self.take(np.arange(i, min(i + BLOCK, len(self))))) for i in range(0, len(self), BLOCK)
+        )
+
+
+def _repeats(rows: Ragged) -> bool:
+    if not len(rows.values):
+        return False
+    keys = rows.row_of_entry * (int(rows.values.max()) + 1) + rows.values
+    keys.sort()
+    return bool(np.any(keys[1:] == keys[:-1]))
 
 
 def offsets_of(lengths: NDArray[np.integer]) -> Offset:

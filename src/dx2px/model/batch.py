@@ -1,71 +1,22 @@
-"""Sets of unequal size, kept flat: the form in which stays reach the model.
+"""One batch of Algorithm 1: the stays' diagnoses and procedures, and the negatives drawn for them.
 
-Row i of a `Ragged` is `indices[indptr[i]:indptr[i + 1]]` (CSR without values), so nothing is padded.
-A `Batch` holds three of them over the same stays: diagnoses D_i, procedures P_i⁺ and drawn negatives P_i⁻.
+The compiled functions at the end rearrange the flat arrays for the kernels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dx2px.errors import InputError
 from dx2px.model.kernels import compiled
+from dx2px.ragged import Ragged, offsets_of
 
 Codes = NDArray[np.int32]
 Offsets = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Ragged:
-    """Rows of code indices, one row a stay."""
-
-    indptr: Offsets
-    indices: Codes
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "indptr", np.ascontiguousarray(self.indptr, dtype=np.int64))
-        object.__setattr__(self, "indices", np.ascontiguousarray(self.indices, dtype=np.int32))
-        if self.indptr.ndim != 1 or len(self.indptr) == 0 or self.indptr[0] != 0:
-            raise InputError("ragged rows: indptr must be one-dimensional and start at 0")
-        if self.indptr[-1] != len(self.indices):
-            raise InputError(
-                f"ragged rows: indptr ends at {self.indptr[-1]} but there are {len(self.indices)} indices"
-            )
-
-    @classmethod
-    def of(cls, rows: Iterable[Sequence[int] | NDArray[np.integer]]) -> Ragged:
-        """The rows, laid flat in their order."""
-        arrays = [np.asarray(row, dtype=np.int32) for row in rows]
-        lengths = np.array([len(row) for row in arrays], dtype=np.int64)
-        return cls(offsets(lengths), np.concatenate([np.empty(0, np.int32), *arrays]))
-
-    def __len__(self) -> int:
-        return len(self.indptr) - 1
-
-    def __getitem__(self, row: int) -> Codes:
-        return self.indices[self.indptr[row] : self.indptr[row + 1]]
-
-    @property
-    def lengths(self) -> Offsets:
-        return np.diff(self.indptr)
-
-    @property
-    def owner(self) -> Offsets:
-        """The row that each entry belongs to."""
-        return np.repeat(np.arange(len(self), dtype=np.int64), self.lengths)
-
-    def take(self, rows: ArrayLike) -> Ragged:
-        """The chosen rows, in the order given; a row may be chosen more than once."""
-        chosen = np.asarray(rows, dtype=np.int64)
-        lengths = self.indptr[chosen + 1] - self.indptr[chosen]
-        indptr = offsets(lengths)
-        shift = np.repeat(self.indptr[chosen] - indptr[:-1], lengths)
-        return Ragged(indptr, self.indices[shift + np.arange(indptr[-1])])
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,13 +41,6 @@ class Batch:
         return len(self.diagnoses)
 
 
-def offsets(lengths: NDArray[np.integer]) -> Offsets:
-    """Where each row starts, and where the last one ends."""
-    indptr = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=indptr[1:])
-    return indptr
-
-
 def sample_negatives(procedures: Ragged, vocabulary: int, *, seed: int, step: int) -> Ragged:
     """Draw P_i⁻ ⊂ P∖P_i⁺ with |P_i⁻| = |P_i⁺|, uniformly and without replacement.
 
@@ -108,10 +52,10 @@ def sample_negatives(procedures: Ragged, vocabulary: int, *, seed: int, step: in
         raise InputError(
             f"negative sampling: a stay has {lengths.max()} procedures, the vocabulary only {vocabulary}"
         )
-    indptr = offsets(np.minimum(lengths, vocabulary - lengths))
+    indptr = offsets_of(np.minimum(lengths, vocabulary - lengths))
     drawn = np.empty(indptr[-1], dtype=np.int32)
     key = np.uint64(seed), np.uint64(step)
-    _draw(procedures.indptr, procedures.indices, vocabulary, *key, indptr, drawn)
+    _draw(procedures.offsets, procedures.values, vocabulary, *key, indptr, drawn)
     return Ragged(indptr, drawn)
 
 

@@ -1,0 +1,141 @@
+"""A perceptron with one hidden layer on the stay's diagnoses as zeros and ones.
+
+    h = relu(c + Σ_{d∈S} H_d)        s_p(S) = b_p + W_p·h
+
+Loss, over the procedures Q of a stay: "softmax" −Σ_{p∈Q} log softmax(s)_p, or "bce" Σ_p softplus(s_p) − Σ_{p∈Q} s_p.
+The loss and the dropout of the hidden layer are chosen on the validation stays, which also end the learning: the
+epoch with the best F1@5 is kept, and learning stops when `patience` epochs brought none better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import embedding_bag, softplus
+
+from dx2px.baselines.method import Fitted, Method, Task
+from dx2px.baselines.stays import Seen
+from dx2px.baselines.validation import Trial, Validation, choose
+from dx2px.cohort import Ragged
+from dx2px.model.batch import Batch
+from dx2px.training.batches import Batches
+from dx2px.training.recommender import Floats
+
+Loss = Literal["softmax", "bce"]
+Weights = dict[str, Tensor]  # H (d, h), c (h,), W (p, h), b (p,)
+
+
+@dataclass(frozen=True)
+class MlpConfig:
+    """`losses` and `dropouts` are the grid that validation chooses from."""
+
+    losses: tuple[Loss, ...] = ("softmax", "bce")
+    dropouts: tuple[float, ...] = (0.3, 0.5)
+    hidden: int = 512
+    init_scale: float = 0.1  # deviation of H at the start; W is uniform in ±1/√hidden, b the log odds
+    lr: float = 0.001
+    batch_size: int = 300
+    epochs: int = 40
+    patience: int = 3
+
+
+class Mlp(Method):
+    """One hidden layer."""
+
+    method = "mlp"
+
+    def __init__(self, config: MlpConfig | None = None) -> None:
+        self.config = config or MlpConfig()
+
+    def _learn(self, task: Task) -> Fitted:
+        seen, held_out = Seen.of(task.cohort, task.training), task.held_out()
+
+        def trials() -> Iterator[Trial[Weights]]:
+            for loss, drop in product(self.config.losses, self.config.dropouts):
+                yield _Run(self.config, task, seen, loss, drop).trial(held_out)
+
+        choice = choose(trials(), task.say)
+        chosen = {"chosen": choice.best.record(), "tried": choice.tried}
+        return _fitted(seen, choice.best.learned, asdict(self.config) | {"seed": task.seed} | chosen)
+
+
+class _Run:
+    """Learning with one loss and one dropout; every draw comes from the task's seed."""
+
+    def __init__(self, config: MlpConfig, task: Task, seen: Seen, loss: Loss, drop: float) -> None:
+        self.config, self.seen, self.loss, self.drop = config, seen, loss, drop
+        self.batches = Batches(task.cohort, task.training, config.batch_size, task.seed)
+        self.generator = torch.Generator().manual_seed(task.seed)
+        shares = torch.from_numpy(seen.popularity) / len(task.training)
+        self.weights = initial(config, task.sizes[0], shares, self.generator)
+        self.adam = torch.optim.Adam(self.weights.values(), lr=config.lr, fused=True)
+
+    def trial(self, held_out: Validation) -> Trial[Weights]:
+        """The epoch that did best on validation."""
+        best, best_epoch, best_f1 = _copy(self.weights), 0, -1.0
+        for epoch in range(self.config.epochs):
+            for batch in self.batches.epoch(epoch):
+                self._step(batch)
+            f1 = held_out.f1(_fitted(self.seen, self.weights).scores)
+            if f1 > best_f1:
+                best, best_epoch, best_f1 = _copy(self.weights), epoch + 1, f1
+            elif epoch + 1 - best_epoch >= self.config.patience:
+                break
+        return Trial({"loss": self.loss, "dropout": self.drop, "epoch": best_epoch}, best_f1, best)
+
+    def _step(self, batch: Batch) -> None:
+        h = hidden(self.weights, batch.diagnoses.values, batch.diagnoses.offsets)  # (i, h)
+        kept = torch.empty_like(h).bernoulli_(1 - self.drop, generator=self.generator)
+        s = outputs(self.weights, h * kept / (1 - self.drop))  # (i, p)
+        stays, codes = (
+            torch.from_numpy(batch.procedures.row_of_entry),
+            torch.from_numpy(batch.procedures.values),
+        )
+        number = torch.from_numpy(batch.procedures.lengths)
+        total = softplus(s).sum() if self.loss == "bce" else (torch.logsumexp(s, 1) * number).sum()
+        self.adam.zero_grad()
+        ((total - s[stays, codes.long()].sum()) / len(batch)).backward()  # type: ignore[no-untyped-call]
+        self.adam.step()
+
+
+def initial(config: MlpConfig, diagnoses: int, shares: Tensor, generator: torch.Generator) -> Weights:
+    """Weights before learning; the constants b already hold the procedures' frequencies."""
+    width = config.hidden**-0.5
+    weights = {
+        "H": torch.empty(diagnoses, config.hidden).normal_(0, config.init_scale, generator=generator),
+        "c": torch.zeros(config.hidden),
+        "W": torch.empty(len(shares), config.hidden).uniform_(-width, width, generator=generator),
+        "b": shares.logit(eps=1e-6),
+    }
+    return {name: weight.requires_grad_() for name, weight in weights.items()}
+
+
+def hidden(weights: Weights, codes: Any, offsets: Any) -> Tensor:
+    """h of each stay."""
+    bags = torch.from_numpy(codes).long(), torch.from_numpy(offsets[:-1])
+    return torch.relu(embedding_bag(bags[0], weights["H"], bags[1], mode="sum") + weights["c"])  # (i, h)
+
+
+def outputs(weights: Weights, h: Tensor) -> Tensor:
+    """s of each procedure."""
+    return torch.addmm(weights["b"], h, weights["W"].T)  # (i, p)
+
+
+def _copy(weights: Weights) -> Weights:
+    return {name: weight.detach().clone() for name, weight in weights.items()}
+
+
+def _fitted(seen: Seen, weights: Weights, settings: dict[str, Any] | None = None) -> Fitted:
+    @torch.no_grad()
+    def score(rows: Ragged) -> Floats:
+        s: Floats = outputs(weights, hidden(weights, rows.values, rows.offsets)).numpy()
+        return s
+
+    own = {name: np.asarray(weight.detach().numpy()) for name, weight in weights.items()}
+    return Fitted(seen, score, own, settings or {})

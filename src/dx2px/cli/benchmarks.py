@@ -1,0 +1,165 @@
+"""Commands that compare: benchmark and sweep."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dx2px.cli.console import print_text, remark, standing
+from dx2px.cli.models import SplitName, sleep_while_waiting
+from dx2px.errors import InputError
+
+if TYPE_CHECKING:
+    from dx2px.evaluation.benchmark import Job
+
+OverName = StrEnum("OverName", ["dim", "alpha", "heads"])
+GRIDS: dict[str, tuple[float, ...]] = {
+    "dim": (20, 50, 100, 200, 300),
+    "alpha": (0.01, 0.1, 1, 10),
+    "heads": (1, 4, 8, 12, 16),
+}
+
+Out = Annotated[Path, typer.Option(help="Folder of the results; runs found there are not run again.")]
+Jobs = Annotated[int, typer.Option(help="Runs at a time; the cores are shared out among them.", min=1)]
+
+
+def benchmark(
+    out: Out,
+    cohorts: Annotated[list[Path] | None, typer.Argument(help="Cohort files.")] = None,
+    cohort: Annotated[list[Path] | None, typer.Option(help="A cohort file (for use with --recipe).")] = None,
+    methods: Annotated[str | None, typer.Option(help="Comma-separated; all by default.")] = None,
+    folds: Annotated[int | None, typer.Option(help="Folds inside the 80 % [default: 10].")] = None,
+    run_folds: Annotated[int | None, typer.Option(help="Run only the first so many folds.")] = None,
+    split_by: Annotated[
+        SplitName | None, typer.Option(help="What the split keeps whole [default: stay].")
+    ] = None,
+    recipe: Annotated[
+        Path | None, typer.Option(help="A TOML file with settings and published numbers.")
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(help="The method that all others are compared with, stay by stay [default: last]."),
+    ] = None,
+    jobs: Jobs = 1,
+) -> None:
+    """Cross-validate methods on cohorts: tables with intervals, paired comparisons, a plot.
+
+    OUT gets results.md, .tex, .html, .png, runs.parquet and comparisons.md; OUT/runs keeps each run, so that an
+    interrupted benchmark goes on where it stopped. A run that fails is shown with its reason; the others go on.
+    """
+    sleep_while_waiting()
+    from dx2px.evaluation.benchmark import plan
+    from dx2px.evaluation.recipe import load_recipe
+
+    files = [*(cohorts or []), *(cohort or [])]
+    if not files:
+        raise InputError("Name at least one cohort file.")
+    loaded = load_recipe(recipe) if recipe else None
+    config = _config(loaded.config if loaded else None, methods, folds, run_folds, split_by)
+    _check_files(files)
+    planned = plan(files, config, out)
+    failed = _run(planned, jobs, "benchmark")
+    _write_benchmark(planned, out, against or config.methods[-1], loaded.published if loaded else None)
+    _finish(failed, out)
+
+
+def sweep(
+    cohort: Annotated[Path, typer.Argument(help="A cohort file.")],
+    over: Annotated[OverName, typer.Option(help="The setting to vary.")],
+    out: Out,
+    method: Annotated[str, typer.Option(help="The paper's model or a variant of it.")] = "e+sa+ma",
+    values: Annotated[str | None, typer.Option(help="Comma-separated, instead of the paper's.")] = None,
+    folds: Annotated[int, typer.Option(help="Folds inside the 80 %.")] = 10,
+    run_folds: Annotated[int, typer.Option(help="Run only the first so many folds.")] = 3,
+    jobs: Jobs = 1,
+) -> None:
+    """Show how F1 depends on the dimension, the transport weight or the number of heads, as in the paper's figure."""
+    sleep_while_waiting()
+    from dx2px.evaluation.benchmark import BenchmarkConfig, plan, rows_of
+    from dx2px.report.sweep import save_sweep, sweep_markdown
+    from dx2px.storage import write_text
+
+    grid = [_number(over.value, text) for text in values.split(",")] if values else list(GRIDS[over.value])
+    _check_files([cohort])
+    planned: dict[float, list[Job]] = {}
+    for value in grid:
+        config = BenchmarkConfig((method,), folds, run_folds, model={over.value: value})
+        planned[value] = plan([cohort], config, out / f"{over.value}-{value:g}")
+    failed = _run([job for some in planned.values() for job in some], jobs, f"sweep over {over.value}")
+    rows = {value: found[0] for value, some in planned.items() if (found := rows_of(some))}
+    if rows:
+        write_text(out / f"{over.value}.md", sweep_markdown(over.value, rows))
+        save_sweep(over.value, rows, out / f"{over.value}.png")
+        print_text(sweep_markdown(over.value, rows))
+    _finish(failed, out)
+
+
+def _config(
+    given: Any, methods: str | None, folds: int | None, run_folds: int | None, by: SplitName | None
+) -> Any:
+    """A recipe's settings, or the defaults, with what the user says on top."""
+    from dataclasses import replace
+
+    from dx2px.evaluation.benchmark import BenchmarkConfig
+
+    said: dict[str, Any] = {"folds": folds, "run_folds": run_folds, "split_by": by.value if by else None}
+    said["methods"] = tuple(name.strip() for name in methods.split(",") if name.strip()) if methods else None
+    return replace(
+        given or BenchmarkConfig(), **{name: value for name, value in said.items() if value is not None}
+    )
+
+
+def _check_files(files: list[Path]) -> None:
+    """Every cohort can be opened: better said now than by a run in an hour."""
+    from dx2px.cohort import CohortFile
+
+    for path in files:
+        CohortFile(path)
+
+
+def _run(jobs: list[Job], workers: int, what: str) -> list[Job]:
+    from dx2px.evaluation.benchmark import run_all
+
+    with standing(what) as tell:
+        return run_all(jobs, workers, tell)
+
+
+def _write_benchmark(jobs: list[Job], out: Path, against: str, published: Any) -> None:
+    import pyarrow.parquet as pq
+
+    from dx2px.evaluation.benchmark import compare, rows_of, runs_table
+    from dx2px.report import benchmark as report
+    from dx2px.storage import atomic_path, write_text
+
+    rows = rows_of(jobs)
+    if not rows:
+        return
+    comparisons = compare(jobs, against)
+    write_text(out / "results.md", report.markdown(rows, published))
+    write_text(out / "results.tex", report.latex(rows, published))
+    write_text(out / "results.html", report.page(rows, comparisons, published))
+    write_text(out / "comparisons.md", report.comparisons_markdown(comparisons))
+    with atomic_path(out / "runs.parquet") as draft:
+        pq.write_table(runs_table(jobs), draft)
+    report.save_plot(rows, out / "results.png")
+    print_text(report.markdown(rows, published))
+
+
+def _finish(failed: list[Job], out: Path) -> None:
+    for job in failed:
+        remark(f"Failed: {job.name} {job.method} fold {job.split.fold}: {job.failure.read_text().strip()}")
+    if failed:
+        raise InputError(
+            f"{len(failed)} runs failed; the others are in {out}. The same command tries them again."
+        )
+    remark(f"The results are in {out}.")
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text) if name == "alpha" else int(text)
+    except ValueError:
+        raise InputError(f"{text!r} is not a value of {name}.") from None

@@ -1,0 +1,91 @@
+"""Rows of the benchmark's table: for each cohort and method, means over the folds with 90 % intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dx2px.evaluation.benchmark.plan import Job
+
+AT = ("1", "3", "5", "10")
+NAMES = ("recall", "precision", "f1")
+# Student's t at 95 %, one-sided, by degrees of freedom: the half-width of a 90 % interval in standard errors.
+_T95 = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833)
+_NORMAL95 = 1.645
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A mean over folds, in per cent, and half of its 90 % interval (None with a single fold)."""
+
+    mean: float
+    half_width: float | None
+
+    def __str__(self) -> str:
+        return f"{self.mean:.1f}" + ("" if self.half_width is None else f" ± {self.half_width:.2f}")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method on a cohort."""
+
+    cohort: str
+    sizes: tuple[int, int, int]  # stays, diagnoses, procedures
+    method: str
+    folds: int
+    cells: dict[tuple[str, str], Cell]  # (L, name)
+    seconds: float  # mean fit time
+    peak_mb: int
+
+
+def rows_of(jobs: Sequence[Job]) -> list[Row]:
+    """A row for each cohort and method that has results, in the order planned."""
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for job in jobs:
+        result = job.result()
+        if result is not None:
+            groups.setdefault((job.name, job.method), []).append(result)
+    return [_row(cohort, method, results) for (cohort, method), results in groups.items()]
+
+
+def runs_table(jobs: Sequence[Job]) -> pa.Table:
+    """A row for each run, for Parquet."""
+    records = []
+    for job in jobs:
+        result = job.result()
+        if result is None:
+            continue
+        base = {"cohort": job.name, "method": job.method, "fold": job.split.fold, "seed": job.seed}
+        base |= {key: result[key] for key in ("fit_seconds", "peak_mb", "threads", "version")}
+        base |= {f"{n}@{L}": result["test"]["top"][L][n] for L in AT for n in NAMES}
+        records.append(base | {f"setting.{name}": value for name, value in job.model.items()})
+    return pa.Table.from_pylist(records)
+
+
+def _row(cohort: str, method: str, results: list[dict[str, Any]]) -> Row:
+    cells = {
+        (L, name): _cell([result["test"]["top"][L][name] for result in results]) for L in AT for name in NAMES
+    }
+    return Row(
+        cohort=cohort,
+        sizes=tuple(results[0]["sizes"]),
+        method=method,
+        folds=len(results),
+        cells=cells,
+        seconds=float(np.mean([result["fit_seconds"] for result in results])),
+        peak_mb=max(result["peak_mb"] for result in results),
+    )
+
+
+def _cell(values: list[float]) -> Cell:
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return Cell(mean, None)
+    freedom = len(values) - 1
+    t = _T95[freedom - 1] if freedom <= len(_T95) else _NORMAL95
+    return Cell(mean, t * float(np.std(values, ddof=1)) / math.sqrt(len(values)))

@@ -1,0 +1,48 @@
+"""An experiment as data: a TOML file with the recipe of a benchmark and the numbers published for it."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dx2px.errors import InputError
+from dx2px.evaluation.benchmark import BenchmarkConfig
+
+NUMBERS = 12  # recall, precision, F1 of the top 1, 3, 5, 10
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A benchmark's settings, and the published numbers of each method, in the order of the paper's Table 1."""
+
+    name: str
+    config: BenchmarkConfig
+    published: dict[str, tuple[float, ...]]
+
+
+def load_recipe(path: str | os.PathLike[str]) -> Recipe:
+    """Read a recipe; what is wrong with it is said in one sentence."""
+    file = Path(path)
+    try:
+        record = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"There is no recipe {file}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} is not a TOML file: {error}.") from None
+    settings = record.get("benchmark", {})
+    published = {name: _numbers(file, name, values) for name, values in record.get("published", {}).items()}
+    try:
+        if "methods" in settings:
+            settings["methods"] = tuple(settings["methods"])
+        return Recipe(record["name"], BenchmarkConfig(**settings), published)
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{file} is not a recipe: {error}.") from None
+
+
+def _numbers(file: Path, method: str, values: Any) -> tuple[float, ...]:
+    if not isinstance(values, list) or len(values) != NUMBERS:
+        raise InputError(f"{file}: the published numbers of {method} must be a list of {NUMBERS}.")
+    return tuple(float(value) for value in values)

@@ -1,0 +1,76 @@
+"""Benchmark and sweep, as a user runs them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from dx2px.cohort.synthetic import SyntheticConfig, generate
+
+
+def dx2px(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "dx2px", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def cohort(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cohort") / "tiny.parquet"
+    generate(SyntheticConfig(stays=400))[0].save(path)
+    return path
+
+
+def test_benchmark_writes_every_table(cohort: Path, tmp_path: Path) -> None:
+    recipe = tmp_path / "r.toml"
+    numbers = [1.5] * 12
+    settings = 'name = "r"\n[benchmark]\nmethods = ["popularity", "cooccurrence"]\nfolds = 2\n'
+    recipe.write_text(f"{settings}[published]\npopularity = {numbers}\n")
+    out = tmp_path / "out"
+    done = dx2px(
+        "benchmark", "--recipe", recipe, "--cohort", cohort, "--out", out, "--jobs", "2", "--run-folds", "1"
+    )
+    assert done.returncode == 0, done.stderr
+    names = {
+        "results.md",
+        "results.tex",
+        "results.html",
+        "results.png",
+        "runs.parquet",
+        "comparisons.md",
+        "runs",
+    }
+    assert {path.name for path in out.iterdir()} == names
+    assert pq.read_table(out / "runs.parquet").num_rows == 2
+    assert "popularity, as published" in (out / "results.md").read_text()
+    assert done.stdout.strip() == (out / "results.md").read_text().strip()
+
+
+def test_sweep_writes_table_and_figure(cohort: Path, tmp_path: Path) -> None:
+    words = ["--values", "4,8", "--folds", "2", "--run-folds", "1", "--method", "e+pooling"]
+    done = dx2px("sweep", cohort, "--over", "dim", "--out", tmp_path, *words)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "dim.md").read_text().count("\n") == 4
+    assert (tmp_path / "dim.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["benchmark", "--out", "o"], "at least one cohort"),
+        (["benchmark", "absent.parquet", "--out", "o"], "There is no cohort file"),
+        (["benchmark", "absent.parquet", "--methods", "x", "--out", "o"], "There is no method x"),
+        (
+            ["sweep", "absent.parquet", "--over", "dim", "--values", "a", "--out", "o"],
+            "'a' is not a value of dim",
+        ),
+    ],
+)
+def test_wrong_input_gives_one_sentence(words: list[str], sentence: str) -> None:
+    done = dx2px(*words)
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
