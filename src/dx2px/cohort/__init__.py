@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dx2px.cohort.accounting import Counts, Prepared
 from dx2px.cohort.cohort import Cohort
 from dx2px.cohort.file import CohortFile, CohortWriter, beside
 from dx2px.cohort.splits import Split, SplitBy, split_cohort
@@ -12,7 +13,7 @@ from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.ragged import Ragged
 
 if TYPE_CHECKING:
-    from dx2px.cohort.preparation import Counts, Prepared, prepare
+    from dx2px.cohort.preparation import prepare
 
 __all__ = [
     "Cohort",
@@ -35,8 +36,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # Preparing needs Ibis, which the core installation lacks; everything else here does not.
-    if name in ("Counts", "Prepared", "prepare"):
-        from dx2px.cohort import preparation
+    if name == "prepare":
+        from dx2px.cohort.preparation import prepare
 
-        return getattr(preparation, name)
+        return prepare
     raise AttributeError(f"module 'dx2px.cohort' has no attribute {name!r}")

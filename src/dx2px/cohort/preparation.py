@@ -1,9 +1,4 @@
-"""From the tables of a source to a cohort file, every entry accounted for.
-
-entries read = rejected + used
-entries used = of another ICD version + repeated in their stay + in stays without both kinds
-               + of rare codes + in stays emptied by these + kept
-"""
+"""From the tables of a source to a cohort file, every entry accounted for (see `accounting`)."""
 
 from __future__ import annotations
 
@@ -20,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dx2px.cohort import stays as steps
+from dx2px.cohort.accounting import Counts, Prepared
 from dx2px.cohort.file import CohortWriter, beside
 from dx2px.cohort.sources import SourceOptions, source
 from dx2px.cohort.sources.entries import Extract
@@ -41,53 +37,6 @@ REJECTS = pa.schema(
     ]
 )
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Counts:
-    """What became of every entry and of every stay."""
-
-    entries_read: int
-    rejected: dict[str, int]
-    entries_used: int
-    repaired: int
-    unlisted: int
-    other_version: int
-    repeated: int
-    without_both_kinds: int
-    rare: int
-    emptied: int
-    kept: int
-    stays_read: int
-    stays_with_both_kinds: int
-    stays: int
-    diagnoses: int
-    procedures: int
-
-    def check(self) -> None:
-        """No entry is lost and none is counted twice; anything else is a fault of dx2px."""
-        rejected = sum(self.rejected.values())
-        parts = (
-            self.other_version
-            + self.repeated
-            + self.without_both_kinds
-            + self.rare
-            + self.emptied
-            + self.kept
-        )
-        if self.entries_read != rejected + self.entries_used or self.entries_used != parts:
-            raise AssertionError(f"entries do not add up: {self}")
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """The files written, the counts, and what the user should read."""
-
-    path: Path
-    rejects_path: Path
-    counts: Counts
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
 
 
 def prepare(
@@ -151,43 +100,16 @@ class _Job:
         rejected, usable = self._reasons(judged, extract)
         warnings = self._excess(rejected, usable)
         self.say("building stays")
-        wanted = judged.usable
-        if self.options.version is not None:
-            wanted = wanted.filter(wanted.version == self.options.version)
-        selected = self._table("selected", steps.distinct_codes(wanted))
-        both = self._table("both", steps.with_both_kinds(selected))
-        kept = self._table("kept", steps.frequent(both, self.min_count))
+        chosen = self._choose(judged)
         rejects_path = beside(self.out, "rejects")
         with atomic_path(rejects_path) as draft:
             self._write_rejects(judged, draft)
             with CohortWriter(self.out, self._context_schema(extract)) as writer:
                 sink = _Sink(writer)
-                for batch in steps.stay_batches(
-                    self.engine, steps.gather(kept, extract.context), judged.codes
-                ):
+                stays = steps.gather(chosen.kept, extract.context)
+                for batch in steps.stay_batches(self.engine, stays, judged.codes):
                     sink.add(batch)
-                wanted_entries, in_selected, in_both, in_kept = (
-                    value_of(table.count()) for table in (wanted, selected, both, kept)
-                )
-                counts = Counts(
-                    entries_read=usable + sum(rejected.values()),
-                    rejected=rejected,
-                    entries_used=usable,
-                    repaired=verdicts.repaired_entries,
-                    unlisted=verdicts.unlisted_entries,
-                    other_version=usable - wanted_entries,
-                    repeated=wanted_entries - in_selected,
-                    without_both_kinds=in_selected - in_both,
-                    rare=in_both - in_kept,
-                    emptied=in_kept - sink.entries,
-                    kept=sink.entries,
-                    stays_read=value_of(judged.entries.stay.nunique()),
-                    stays_with_both_kinds=value_of(both.stay.nunique()),
-                    stays=writer.stays,
-                    diagnoses=len(sink.codes["diagnoses"]),
-                    procedures=len(sink.codes["procedures"]),
-                )
-                counts.check()
+                counts = self._counts(judged, chosen, rejected, usable, verdicts, sink)
                 self._check_not_empty(counts)
                 writer.describe(self._provenance(counts))
         if sink.shared_stays:
@@ -195,6 +117,48 @@ class _Job:
                 f"{sink.shared_stays:,} stays name more than one patient; the first by text is kept.",
             )
         return Prepared(self.out, rejects_path, counts, (*extract.notes, *verdicts.notes), warnings)
+
+    def _choose(self, judged: steps.Judged) -> _Chosen:
+        """The usable entries of the wanted version, narrowed step by step."""
+        wanted = judged.usable
+        if self.options.version is not None:
+            wanted = wanted.filter(wanted.version == self.options.version)
+        selected = self._table("selected", steps.distinct_codes(wanted))
+        both = self._table("both", steps.with_both_kinds(selected))
+        return _Chosen(wanted, selected, both, self._table("kept", steps.frequent(both, self.min_count)))
+
+    def _counts(
+        self,
+        judged: steps.Judged,
+        chosen: _Chosen,
+        rejected: dict[str, int],
+        usable: int,
+        verdicts: Verdicts,
+        sink: _Sink,
+    ) -> Counts:
+        """What became of every entry; the engine counts each step, the sink what was written."""
+        tables = (chosen.wanted, chosen.selected, chosen.both, chosen.kept)
+        wanted, selected, both, kept = (value_of(table.count()) for table in tables)
+        counts = Counts(
+            entries_read=usable + sum(rejected.values()),
+            rejected=rejected,
+            entries_used=usable,
+            repaired=verdicts.repaired_entries,
+            unlisted=verdicts.unlisted_entries,
+            other_version=usable - wanted,
+            repeated=wanted - selected,
+            without_both_kinds=selected - both,
+            rare=both - kept,
+            emptied=kept - sink.entries,
+            kept=sink.entries,
+            stays_read=value_of(judged.entries.stay.nunique()),
+            stays_with_both_kinds=value_of(chosen.both.stay.nunique()),
+            stays=sink.writer.stays,
+            diagnoses=len(sink.codes["diagnoses"]),
+            procedures=len(sink.codes["procedures"]),
+        )
+        counts.check()
+        return counts
 
     def _judge(self, extract: Extract) -> tuple[Any, Verdicts]:
         """Judge the distinct code texts; where the source is silent on the version, find it first."""
@@ -283,6 +247,16 @@ class _Job:
     def _provenance(self, counts: Counts) -> dict[str, Any]:
         settings = {"min_count": self.min_count, **{k: v for k, v in asdict(self.options).items() if v}}
         return {"source": self.source, "settings": settings, "counts": asdict(counts)}
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """Entries of the wanted version; each code once a stay; of stays with both kinds; of frequent codes."""
+
+    wanted: Any
+    selected: Any
+    both: Any
+    kept: Any
 
 
 class _Sink:

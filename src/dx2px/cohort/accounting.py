@@ -1,0 +1,58 @@
+"""What became of every entry of a source.
+
+entries read = rejected + used
+entries used = of another ICD version + repeated in their stay + in stays without both kinds
+               + of rare codes + in stays emptied by these + kept
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What became of every entry and of every stay."""
+
+    entries_read: int
+    rejected: dict[str, int]
+    entries_used: int
+    repaired: int
+    unlisted: int
+    other_version: int
+    repeated: int
+    without_both_kinds: int
+    rare: int
+    emptied: int
+    kept: int
+    stays_read: int
+    stays_with_both_kinds: int
+    stays: int
+    diagnoses: int
+    procedures: int
+
+    def check(self) -> None:
+        """No entry is lost and none is counted twice; anything else is a fault of dx2px."""
+        rejected = sum(self.rejected.values())
+        parts = (
+            self.other_version
+            + self.repeated
+            + self.without_both_kinds
+            + self.rare
+            + self.emptied
+            + self.kept
+        )
+        if self.entries_read != rejected + self.entries_used or self.entries_used != parts:
+            raise AssertionError(f"entries do not add up: {self}")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The files written, the counts, and what the user should read."""
+
+    path: Path
+    rejects_path: Path
+    counts: Counts
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
