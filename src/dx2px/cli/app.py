@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dx2px.cli import benchmarks, cohorts, demo, models
+from dx2px.cli import benchmarks, cohorts, demo, learning, models
 from dx2px.errors import Dx2pxError
 from dx2px.version import __version__
 
@@ -43,8 +43,8 @@ app.command()(demo.demo)
 app.command()(cohorts.prepare)
 app.command()(cohorts.synthesize)
 app.command()(cohorts.describe)
-app.command()(models.train)
-app.command()(models.evaluate)
+app.command()(learning.train)
+app.command()(learning.evaluate)
 app.command()(benchmarks.benchmark)
 app.command()(benchmarks.sweep)
 app.command()(models.recommend)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dx2px.cli.console import print_text, remark, standing
-from dx2px.cli.models import SplitName, sleep_while_waiting
+from dx2px.cli.learning import SplitName, sleep_while_waiting
 from dx2px.errors import InputError
 
 if TYPE_CHECKING:

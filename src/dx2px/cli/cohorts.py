@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dx2px.cli.console import counting, print_json, print_table, remark, working
+from dx2px.cli.console import AsJson, counting, print_json, print_table, remark, working
 
 if TYPE_CHECKING:
     from dx2px.cohort import Prepared, Summary
@@ -125,7 +125,7 @@ def describe(
     cohort: Annotated[Path, typer.Argument(help="A cohort file.")],
     plot: Annotated[Path | None, typer.Option(help="Also save the histograms: .png, .svg or .pdf.")] = None,
     top: Annotated[int, typer.Option(help="How many of the most frequent codes to list.", min=0)] = 10,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Show what a cohort holds: counts, codes a stay, the most frequent codes."""
     from dx2px.cohort import Cohort

@@ -6,9 +6,11 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
 
 import typer
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def remark(message: str) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dx2px.cli import cohorts, models
+from dx2px.cli import cohorts, learning, models
 from dx2px.cli.console import remark
 
 EXAMPLES = 5
@@ -21,7 +21,7 @@ def demo(
     cohort, model = out / "small.parquet", out / "model"
     cohorts.synthesize(out=cohort)
     cohorts.describe(cohort, plot=out / "histograms.png")
-    models.train(context, cohort, out=model)
+    learning.train(context, cohort, out=model)
     _explain_stays(cohort, model, out / "explanation.png")
     remark(
         f"Everything is in {out}. The stays are invented; real tables: dx2px prepare --help.\n"
