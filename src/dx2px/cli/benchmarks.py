@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dx2px.cli.console import print_text, remark, standing
+from dx2px.cli.console import print_text, remark, working
 from dx2px.cli.learning import SplitName, sleep_while_waiting
 from dx2px.errors import InputError
 
@@ -123,8 +123,8 @@ def _check_files(files: list[Path]) -> None:
 def _run(jobs: list[Job], workers: int, what: str) -> list[Job]:
     from dx2px.evaluation.benchmark import run_all
 
-    with standing(what) as tell:
-        return run_all(jobs, workers, tell)
+    with working(what) as say:
+        return run_all(jobs, workers, lambda progress: say(progress.line))
 
 
 def _write_benchmark(jobs: list[Job], out: Path, against: str, published: Any) -> None:

@@ -45,18 +45,6 @@ def print_text(text: str) -> None:
 
 
 @contextmanager
-def standing(what: str) -> Iterator[Any]:
-    """Yield a function that is told how a benchmark stands: a live line on a terminal, plain lines elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda progress: remark(f"{what}: {progress.line}")
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(what) as status:
-        yield lambda progress: status.update(f"{what}: {progress.line}")
-
-
-@contextmanager
 def working(what: str) -> Iterator[Any]:
     """Yield a function that tells what is being done: a spinner on a terminal, plain lines elsewhere."""
     if not sys.stderr.isatty():
