@@ -27,7 +27,10 @@ def main() -> None:
         for name, adaptive in (("as printed", False), ("scaled", True)):
             config = TrainingConfig(init=init, transport=TransportConfig(adaptive=adaptive), epochs=EPOCHS)
             history = Trainer(cohort, np.arange(STAYS), config).run().history
-            print(f"| {start} | {name} | " + " | ".join(f"{e.unconverged:.1%}" for e in history) + " |", flush=True)
+            print(
+                f"| {start} | {name} | " + " | ".join(f"{e.unconverged:.1%}" for e in history) + " |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
