@@ -27,7 +27,7 @@ def test_no_system_for_a_version_that_does_not_exist() -> None:
 
 def test_public_names_are_exactly_these() -> None:
     assert set(dx2px.codes.__all__) == {
-        *("Hit", "Kind", "Repair", "System", "Title"),
+        *("Equivalence", "Hit", "Kind", "Repair", "System", "Title", "equivalence"),
         *(
             "ancestors",
             "category",

@@ -34,7 +34,7 @@ _FILES = {
 def dictionary(system: System) -> Mapping[str, str]:
     """Every listed code of a system (without prefix and dot) and its long title, in the list's order."""
     name, width = _FILES[system]
-    lines = _read(name).splitlines()
+    lines = read_file(name).splitlines()
     return MappingProxyType({line[:width].strip(): _tidy(line[width:]) for line in lines if line.strip()})
 
 
@@ -59,7 +59,7 @@ def under(prefix: str, system: System) -> tuple[str, ...]:
 @cache
 def blocks() -> Mapping[str, str]:
     """Titles of the ICD-10-CM blocks, the level between chapter and category: `I30-I5A` and so on."""
-    return MappingProxyType(json.loads(_read("icd10cmblocks.json")))
+    return MappingProxyType(json.loads(read_file("icd10cmblocks.json")))
 
 
 @cache
@@ -67,7 +67,7 @@ def ccs() -> Mapping[str, str]:
     """ICD-9-CM diagnoses and the label of their group in the Clinical Classifications Software."""
     groups: dict[str, str] = {}
     label = ""
-    for line in _read("CCS-SingleDiagnosisGrouper.txt").splitlines():
+    for line in read_file("CCS-SingleDiagnosisGrouper.txt").splitlines():
         if opening := re.match(r"[0-9]+ +(\S.*)", line):
             label = _tidy(opening[1])
         elif label:
@@ -79,7 +79,8 @@ _VALUES = frozenset(system.value for system in System)
 _AFTER_Z = "["  # the character after Z: greater than any that a code can hold
 
 
-def _read(name: str) -> str:
+def read_file(name: str) -> str:
+    """The text of a file of the package."""
     path = _data_folder() / name
     try:
         return path.read_text(encoding="latin-1")

@@ -5,6 +5,7 @@ Real data hold codes that the lists do not: retired ones, and headings coded in 
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dx2px.codes.ancestors import ancestors
 from dx2px.codes.catalogue import dictionary, is_listed
@@ -26,6 +27,7 @@ class Title:
     of: str
 
 
+@lru_cache(maxsize=1 << 14)
 def title(code: str) -> Title:
     """The title of a canonical code or heading. Only a listed code and a chapter have an exact one."""
     if known := _listed_title(code):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from dx2px.cohort.accounting import Counts, Prepared
 from dx2px.cohort.cohort import Cohort
 from dx2px.cohort.file import CohortFile, CohortWriter, beside
-from dx2px.cohort.splits import Split, SplitBy, split_cohort
+from dx2px.cohort.splits import Split, SplitBy, split_cohort, split_stream
+from dx2px.cohort.stream import CohortStream
 from dx2px.cohort.summary import KindSummary, Summary, describe
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.ragged import Ragged
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Cohort",
     "CohortFile",
+    "CohortStream",
     "CohortWriter",
     "Counts",
     "KindSummary",
@@ -31,6 +33,7 @@ __all__ = [
     "describe",
     "prepare",
     "split_cohort",
+    "split_stream",
 ]
 
 

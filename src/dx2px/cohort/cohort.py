@@ -210,13 +210,14 @@ def _check_stays(cohort: Cohort, where: str) -> None:
             problems.append(f"some stays have no {name}")
         if ragged.has_repeats():
             problems.append(f"some stays repeat a code among their {name}")
-    problems += _strangers(cohort.diagnosis_vocabulary, "diagnosis")
-    problems += _strangers(cohort.procedure_vocabulary, "procedure")
+    problems += strangers(cohort.diagnosis_vocabulary, "diagnosis")
+    problems += strangers(cohort.procedure_vocabulary, "procedure")
     if problems:
         raise CohortError(f"{where} cannot be a cohort: {'; '.join(problems)}.")
 
 
-def _strangers(vocabulary: Vocabulary, kind: Kind) -> list[str]:
+def strangers(vocabulary: Vocabulary, kind: Kind) -> list[str]:
+    """What is wrong with the codes of a vocabulary, in words; empty when nothing is."""
     wrong = [code for code in vocabulary if not _is_canonical(code, kind)]
     return [f"{len(wrong)} codes are not canonical {kind} codes ({wrong[0][:40]!r} for one)"] if wrong else []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,18 +15,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from dx2px.codes import Kind
 from dx2px.cohort import stays as steps
 from dx2px.cohort.accounting import Counts, Prepared
+from dx2px.cohort.engines import Engine, open_engine
+from dx2px.cohort.engines.engine import BATCH_ROWS
 from dx2px.cohort.file import CohortWriter, beside
 from dx2px.cohort.sources import SourceOptions, source
 from dx2px.cohort.sources.entries import Extract
-from dx2px.cohort.sources.tables import Tables, value_of
-from dx2px.cohort.text_tables import Staged
+from dx2px.cohort.sources.files import FileTables
+from dx2px.cohort.sources.tables import Tables
+from dx2px.cohort.sources.warehouse import WarehouseTables
 from dx2px.cohort.verdicts import MALFORMED_LINE, Verdicts, Written, guess_version, judge, sentence
 from dx2px.errors import CohortError
 from dx2px.storage import atomic_path
 
-MEMORY_LIMIT = "2GB"
 TOLERATED_REJECTS = 0.01
 REJECTS = pa.schema(
     [
@@ -44,43 +48,42 @@ def prepare(
     path: str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
+    engine: str = "duckdb",
     min_count: int = 1,
     options: SourceOptions | None = None,
     strict: bool = False,
     say: Say = lambda message: None,
 ) -> Prepared:
-    """Build a cohort file from a source's tables, and `<out>.rejects.parquet` from what could not be used."""
+    """Build a cohort file from a source's tables, and `<out>.rejects.parquet` from what could not be used.
+
+    `path` is a file or folder; with the URL of a warehouse as `engine` it is a schema or a table there.
+    """
     if min_count < 1:
         raise CohortError(f"The minimum count must be at least 1, not {min_count}.")
     options = options or SourceOptions()
     extract_entries = source(source_name)
-    with tempfile.TemporaryDirectory(prefix="dx2px-") as workspace:
-        # Order is ours to state in each step; keeping the files' own order would cost DuckDB memory.
-        engine = ibis.duckdb.connect(
-            memory_limit=MEMORY_LIMIT, temp_directory=workspace, preserve_insertion_order=False
-        )
+    with tempfile.TemporaryDirectory(prefix="dx2px-") as folder:
+        workspace = Path(folder)
+        opened = open_engine(engine, workspace)
         try:
-            tables = Tables(Path(path), engine, Path(workspace), say)
-            extract = extract_entries(tables, options)
-            job = _Job(
-                source_name,
-                Path(out),
-                min_count,
-                options,
-                strict,
-                say,
-                engine,
-                Path(workspace),
-                tables.staged,
-            )
-            return job.run(extract)
+            with opened.sentences():
+                tables = _tables(os.fspath(path), opened, workspace, say)
+                extract = extract_entries(tables, options)
+                job = _Job(source_name, Path(out), min_count, options, strict, say, opened, tables)
+                return job.run(extract)
         finally:
-            engine.disconnect()
+            opened.close()
+
+
+def _tables(path: str, engine: Engine, workspace: Path, say: Say) -> Tables:
+    if engine.has_files(path):
+        return FileTables(Path(path), engine, workspace, say)
+    return WarehouseTables(path, engine)
 
 
 @dataclass(frozen=True)
 class _Job:
-    """One preparation: its settings, its engine, and the text files that were staged for it."""
+    """One preparation: its settings, its engine, and the tables it reads."""
 
     source: str
     out: Path
@@ -88,28 +91,30 @@ class _Job:
     options: SourceOptions
     strict: bool
     say: Say
-    engine: Any
-    workspace: Path
-    staged: dict[str, Staged]
+    engine: Engine
+    tables: Tables
 
     def run(self, extract: Extract) -> Prepared:
         self.say("judging codes")
         entries, verdicts = self._judge(extract)
-        judged = steps.apply_verdicts(entries, verdicts.items)
-        judged = replace(judged, entries=self._spool(judged.entries))
-        rejected, usable = self._reasons(judged, extract)
+        codes = tuple(sorted({verdict.code for verdict in verdicts.items if verdict.code}))
+        lent = self.engine.lend(steps.verdict_table(verdicts.items, codes))
+        judged = steps.apply_verdicts(entries, lent, codes)
+        judged = replace(judged, entries=self.engine.keep("judged", judged.entries))
+        found = self._findings(judged)
+        rejected, usable = self._reasons(found)
         warnings = self._excess(rejected, usable)
         self.say("building stays")
         chosen = self._choose(judged)
         rejects_path = beside(self.out, "rejects")
         with atomic_path(rejects_path) as draft:
-            self._write_rejects(judged, draft)
+            self._write_rejects(judged, found, draft)
             with CohortWriter(self.out, self._context_schema(extract)) as writer:
                 sink = _Sink(writer)
                 stays = steps.gather(chosen.kept, extract.context)
                 for batch in steps.stay_batches(self.engine, stays, judged.codes):
                     sink.add(batch)
-                counts = self._counts(judged, chosen, rejected, usable, verdicts, sink)
+                counts = self._counts(extract, judged, chosen, rejected, usable, verdicts, sink)
                 self._check_not_empty(counts)
                 writer.describe(self._provenance(counts))
         if sink.shared_stays:
@@ -123,12 +128,13 @@ class _Job:
         wanted = judged.usable
         if self.options.version is not None:
             wanted = wanted.filter(wanted.version == self.options.version)
-        selected = self._table("selected", steps.distinct_codes(wanted))
-        both = self._table("both", steps.with_both_kinds(selected))
-        return _Chosen(wanted, selected, both, self._table("kept", steps.frequent(both, self.min_count)))
+        selected = self.engine.keep("selected", steps.distinct_codes(wanted))
+        both = self.engine.keep("both", steps.with_both_kinds(selected))
+        return _Chosen(wanted, selected, both, self.engine.keep("kept", steps.frequent(both, self.min_count)))
 
     def _counts(
         self,
+        extract: Extract,
         judged: steps.Judged,
         chosen: _Chosen,
         rejected: dict[str, int],
@@ -138,7 +144,12 @@ class _Job:
     ) -> Counts:
         """What became of every entry; the engine counts each step, the sink what was written."""
         tables = (chosen.wanted, chosen.selected, chosen.both, chosen.kept)
-        wanted, selected, both, kept = (value_of(table.count()) for table in tables)
+        entries, wanted, selected, both, kept, read, with_both = self._numbers(
+            extract.entries.count(),
+            *(table.count() for table in tables),
+            judged.entries.stay.nunique(),
+            chosen.both.stay.nunique(),
+        )
         counts = Counts(
             entries_read=usable + sum(rejected.values()),
             rejected=rejected,
@@ -151,13 +162,13 @@ class _Job:
             rare=both - kept,
             emptied=kept - sink.entries,
             kept=sink.entries,
-            stays_read=value_of(judged.entries.stay.nunique()),
-            stays_with_both_kinds=value_of(chosen.both.stay.nunique()),
+            stays_read=read,
+            stays_with_both_kinds=with_both,
             stays=sink.writer.stays,
             diagnoses=len(sink.codes["diagnoses"]),
             procedures=len(sink.codes["procedures"]),
         )
-        counts.check()
+        self._check(counts, {entries, entries if extract.rows is None else extract.rows})
         return counts
 
     def _judge(self, extract: Extract) -> tuple[Any, Verdicts]:
@@ -169,30 +180,56 @@ class _Job:
             return entries, judge(texts, extract.numeric)
         version = guess_version(silent)
         entries = entries.mutate(version=entries.version.fill_null(ibis.literal(version, "int8")))
-        verdicts = judge(self._texts(entries), extract.numeric)
+        verdicts = judge(_with_version(texts, version), extract.numeric)
         note = f"The codes are taken as ICD-{version} (guessed: nearly all are listed there)."
         return entries, replace(verdicts, notes=(note, *verdicts.notes))
 
     def _texts(self, entries: Any) -> list[Written]:
         known = entries.filter(entries.code.notnull() & entries.kind.notnull())
-        table = self.engine.to_pyarrow(known.group_by("kind", "version", "code").agg(entries=known.count()))
+        table = self.engine.fetch(known.group_by("kind", "version", "code").agg(entries=known.count()))
+        order = [(name, "ascending") for name in ("kind", "code", "version")]
         return [
             Written(row["kind"], row["version"], row["code"], row["entries"])
-            for row in table.sort_by([("kind", "ascending"), ("code", "ascending")]).to_pylist()
+            for row in table.sort_by(order).to_pylist()
         ]
 
-    def _reasons(self, judged: steps.Judged, extract: Extract) -> tuple[dict[str, int], int]:
+    def _findings(self, judged: steps.Judged) -> list[dict[str, Any]]:
+        """Entries by file, column and reason; few rows."""
+        counted = judged.entries.group_by("file", "field", "reason").agg(entries=judged.entries.count())
+        return self.engine.fetch(counted).to_pylist()  # type: ignore[no-any-return]
+
+    def _reasons(self, found: list[dict[str, Any]]) -> tuple[dict[str, int], int]:
         """Entries rejected by reason, and the number of usable ones."""
-        counted = judged.entries.group_by("reason").agg(entries=judged.entries.count())
-        by_reason = {row["reason"]: row["entries"] for row in self.engine.to_pyarrow(counted).to_pylist()}
-        entries = value_of(extract.entries.count())
-        if sum(by_reason.values()) != entries or (extract.rows is not None and extract.rows != entries):
-            raise AssertionError(f"{entries} entries, {extract.rows} rows, judged {by_reason}")
+        by_reason: Counter[str | None] = Counter()
+        for row in found:
+            by_reason[row["reason"]] += row["entries"]
         usable = by_reason.pop(None, 0)
-        malformed = sum(len(staged.malformed) for staged in self.staged.values())
+        malformed = sum(len(staged.malformed) for staged in self.tables.staged.values())
         if malformed:
             by_reason[MALFORMED_LINE] = malformed
-        return dict(sorted(by_reason.items(), key=lambda item: -item[1])), usable
+        rejected = sorted((str(reason), count) for reason, count in by_reason.items())
+        return dict(sorted(rejected, key=lambda item: -item[1])), usable
+
+    def _numbers(self, *expressions: Any) -> list[int]:
+        """The values of several counts, by one query."""
+        rows = [e.name("number").as_table().mutate(place=ibis.literal(n)) for n, e in enumerate(expressions)]
+        found = {row["place"]: row["number"] for row in self.engine.fetch(ibis.union(*rows)).to_pylist()}
+        return [found[place] for place in range(len(expressions))]
+
+    def _check(self, counts: Counts, rows: set[int]) -> None:
+        """No entry is lost, none counted twice, and no join added any."""
+        entries = counts.entries_read - counts.rejected.get(MALFORMED_LINE, 0)
+        try:
+            counts.check()
+            if rows != {entries}:
+                raise AssertionError(f"{sorted(rows)} rows became {entries} entries")
+        except AssertionError:
+            if self.engine.one_snapshot:
+                raise
+            raise CohortError(
+                f"{self.tables.place}: the entries do not add up, as when tables change while they are read. "
+                "Run it again when nobody writes to them."
+            ) from None
 
     def _excess(self, rejected: dict[str, int], usable: int) -> tuple[str, ...]:
         """A warning, or with `strict` an error, when more entries were rejected than a healthy source has."""
@@ -207,25 +244,22 @@ class _Job:
             raise CohortError(f"{message} Nothing was written; without --strict they are listed in a file.")
         return (message,)
 
-    def _spool(self, expression: Any) -> Any:
-        """Compute an expression once, into a file that later steps scan column by column."""
-        target = self.workspace / "judged.parquet"
-        self.engine.to_parquet(expression, target)
-        return self.engine.read_parquet(target)
-
-    def _table(self, name: str, expression: Any) -> Any:
-        return self.engine.create_table(name, expression, temp=True)
-
     def _context_schema(self, extract: Extract) -> pa.Schema | None:
         if extract.context is None:
             return None
         return pa.schema([field for field in extract.context.schema().to_pyarrow() if field.name != "stay"])
 
-    def _write_rejects(self, judged: steps.Judged, target: Path) -> None:
+    def _write_rejects(self, judged: steps.Judged, found: list[dict[str, Any]], target: Path) -> None:
         rows = judged.rejected
-        rows = rows.select("file", "line", "reason", column=rows.field, detail=rows.code.substr(0, 40))
+        # Engines sort text differently, so the names of files, columns and reasons go by their rank.
+        ranks = [_rank(rows[name], {row[name] for row in found}) for name in ("file", "field", "reason")]
+        detail = rows.code.substr(0, 40)
+        ordered = rows.order_by([ranks[0], rows.line, *ranks[1:], detail])
+        ordered = ordered.select(
+            "file", "line", "reason", column=ordered.field, detail=ordered.code.substr(0, 40)
+        )
         with pq.ParquetWriter(target, REJECTS, compression="zstd") as writer:
-            for file, staged in self.staged.items():
+            for file, staged in self.tables.staged.items():
                 columns = {
                     "file": [file] * len(staged.malformed),
                     "line": [item.line for item in staged.malformed],
@@ -234,7 +268,7 @@ class _Job:
                     "detail": [item.reason for item in staged.malformed],
                 }
                 writer.write_table(pa.table(columns, REJECTS))
-            for batch in self.engine.to_pyarrow_batches(rows.order_by("file", "line", "column")):
+            for batch in steps.even(self.engine.batches(ordered), BATCH_ROWS):
                 writer.write_table(pa.Table.from_batches([batch]).select(REJECTS.names).cast(REJECTS))
 
     def _check_not_empty(self, counts: Counts) -> None:
@@ -247,6 +281,22 @@ class _Job:
     def _provenance(self, counts: Counts) -> dict[str, Any]:
         settings = {"min_count": self.min_count, **{k: v for k, v in asdict(self.options).items() if v}}
         return {"source": self.source, "settings": settings, "counts": asdict(counts)}
+
+
+def _with_version(texts: list[Written], version: int) -> list[Written]:
+    """The texts, those of unknown version taken as of this one."""
+    entries: Counter[tuple[Kind, int, str]] = Counter()
+    for written in texts:
+        entries[written.kind, written.version or version, written.text] += written.entries
+    return [Written(*key, entries=count) for key, count in entries.items()]
+
+
+def _rank(column: Any, values: set[str | None]) -> Any:
+    """The place of a text among the sorted values that the column holds."""
+    known = sorted(value for value in values if value is not None)
+    if not known:
+        return ibis.literal(0)
+    return column.cases(*((value, place) for place, value in enumerate(known)), else_=len(known))
 
 
 @dataclass(frozen=True)

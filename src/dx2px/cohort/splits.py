@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import os
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dx2px.cohort.cohort import Cohort
+from dx2px.cohort.stream import CohortStream
 from dx2px.errors import CohortError
 from dx2px.storage import atomic_path
 
@@ -86,7 +88,7 @@ class Split:
     def from_bytes(cls, data: bytes) -> Split:
         """The split that `to_bytes` gave."""
         try:
-            table = pq.read_table(io.BytesIO(data))
+            table = pq.read_table(io.BytesIO(data), use_threads=False)
             record = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
             return cls(
                 part=table.column("part").to_numpy().astype(np.int16),
@@ -112,12 +114,59 @@ def split_cohort(
     # A group's part is decided by the middle of its stretch, which keeps the parts' sizes near their aim.
     ends = np.cumsum(sizes[order])
     middle = (ends - sizes[order] / 2) / ends[-1]
-    position = np.floor((middle - test_share) / (1 - test_share) * folds).astype(np.int16)
     part_of_group = np.empty(len(sizes), dtype=np.int16)
-    part_of_group[order] = np.where(middle < test_share, TEST, np.clip(position, 0, folds - 1))
+    part_of_group[order] = _parts(middle, folds, test_share)
     split = Split(part_of_group[groups], folds, by, seed, test_share)
     _check_parts(split)
     return split
+
+
+def split_stream(
+    stream: CohortStream,
+    *,
+    by: SplitBy | None = None,
+    folds: int = 10,
+    test_share: float = 0.2,
+    seed: int = 0,
+) -> Split:
+    """Divide a cohort that is too large to be held: the place of a patient or stay in the line is a hash of its id.
+
+    So a part is of its share only about, and a patient's part does not depend on who else is in the file.
+    The place is the first 8 bytes of BLAKE2b of `<seed> patient <id>` or `<seed> stay <id>`, big-endian, over 2⁶⁴.
+    """
+    if by is None:
+        by = "patient" if stream.has_patients else "stay"
+    if by == "patient" and not stream.has_patients:
+        raise CohortError("This cohort has no patient ids, so it cannot be split by patient: split by stay.")
+    _check_sizes(len(stream), folds, test_share, "stay")
+    part = np.empty(len(stream), np.int16)
+    start = 0
+    for stays, patients in stream.ids():
+        keys = [
+            _key(stay, patient if by == "patient" else None, seed)
+            for stay, patient in zip(stays, patients, strict=True)
+        ]
+        part[start : start + len(keys)] = _parts(_places(keys), folds, test_share)
+        start += len(keys)
+    split = Split(part, folds, by, seed, test_share)
+    _check_parts(split)
+    return split
+
+
+def _parts(place: NDArray[np.float64], folds: int, test_share: float) -> NDArray[np.int16]:
+    """The part of groups by their place in the line, from 0 to 1."""
+    position = np.floor((place - test_share) / (1 - test_share) * folds).astype(np.int16)
+    return np.where(place < test_share, TEST, np.clip(position, 0, folds - 1)).astype(np.int16)
+
+
+def _key(stay: str, patient: str | None, seed: int) -> bytes:
+    """A stay of an unknown patient is a group of its own."""
+    return (f"{seed} stay {stay}" if patient is None else f"{seed} patient {patient}").encode()
+
+
+def _places(keys: list[bytes]) -> NDArray[np.float64]:
+    digests = b"".join(blake2b(key, digest_size=8).digest() for key in keys)
+    return np.frombuffer(digests, ">u8").astype(np.float64) / 2.0**64
 
 
 def _groups(cohort: Cohort, by: SplitBy) -> NDArray[np.int64]:

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import ibis
+import numpy as np
 import pyarrow as pa
 
+from dx2px.cohort.engines import Engine
+from dx2px.cohort.engines.engine import BATCH_ROWS
 from dx2px.cohort.verdicts import MISSING_CODE, MISSING_KIND, MISSING_STAY, NOT_ICD_VOCABULARY, Verdict
 
-BATCH_ROWS = 65_536
+PLACE = 2**32  # a code's place in its stay and its number travel as one: place · 2³² + number
+LAST = 2**62
 
 
 @dataclass(frozen=True)
@@ -32,26 +36,29 @@ class Judged:
         return self.entries.filter(self.entries.reason.notnull())
 
 
-def apply_verdicts(entries: Any, verdicts: tuple[Verdict, ...]) -> Judged:
-    """Join every entry with the verdict on its code text."""
-    codes = tuple(sorted({verdict.code for verdict in verdicts if verdict.code}))
+def verdict_table(verdicts: tuple[Verdict, ...], codes: tuple[str, ...]) -> pa.Table:
+    """The verdicts for an engine to join with; it holds no nulls, which not every engine takes in."""
     place = {code: number for number, code in enumerate(codes)}
-    judgement = pa.table(
+    return pa.table(
         {
             "kind": pa.array([v.written.kind for v in verdicts], pa.string()),
-            "version": pa.array([v.written.version for v in verdicts], pa.int8()),
+            "version": pa.array([v.written.version for v in verdicts], pa.int64()),
             "code": pa.array([v.written.text for v in verdicts], pa.string()),
-            "code_id": pa.array([place.get(v.code or "") for v in verdicts], pa.int32()),
-            "verdict": pa.array([v.reason for v in verdicts], pa.string()),
+            "code_id": pa.array([place.get(v.code or "", -1) for v in verdicts], pa.int64()),
+            "verdict": pa.array([v.reason or "" for v in verdicts], pa.string()),
         }
     )
-    joined = entries.left_join(ibis.memtable(judgement), ["kind", "version", "code"])
+
+
+def apply_verdicts(entries: Any, verdicts: Any, codes: tuple[str, ...]) -> Judged:
+    """Join every entry with the verdict on its code text; `verdicts` is `verdict_table` lent to the engine."""
+    joined = entries.left_join(verdicts, ["kind", "version", "code"])
     reason = ibis.cases(
         (joined.stay.isnull(), MISSING_STAY),
         (joined.code.isnull(), MISSING_CODE),
         (joined.kind.isnull(), MISSING_KIND),
         (joined.version.isnull(), NOT_ICD_VOCABULARY),
-        else_=joined.verdict,
+        else_=joined.verdict.nullif(""),
     )
     columns = [name for name in joined.columns if not name.endswith("_right") and name != "verdict"]
     return Judged(joined.select(*columns, reason=reason), codes)
@@ -70,25 +77,37 @@ def distinct_codes(usable: Any) -> Any:
 def with_both_kinds(codes: Any) -> Any:
     """The codes of the stays that have a diagnosis and a procedure."""
     kinds = codes.group_by("stay").agg(kinds=codes.kind.nunique())
-    return codes.semi_join(kinds.filter(kinds.kinds == 2), "stay")
+    return _of(codes, "stay", kinds.filter(kinds.kinds == 2))
 
 
 def frequent(codes: Any, min_count: int) -> Any:
     """The codes that at least `min_count` of these stays have."""
     counts = codes.group_by("code_id").agg(stays=codes.count())
-    return codes.semi_join(counts.filter(counts.stays >= min_count), "code_id")
+    return _of(codes, "code_id", counts.filter(counts.stays >= min_count))
+
+
+def _of(codes: Any, key: str, chosen: Any) -> Any:
+    """The codes whose key is among the chosen ones, each of which comes once; not every engine has semi-joins."""
+    return codes.inner_join(chosen.select(key), key).select(codes.columns)
 
 
 def gather(codes: Any, context: Any | None) -> Any:
     """One row a stay, codes in the source's order; stays that lost all codes of a kind are left out."""
-    order = [codes.position.fill_null(2**31), codes.line.fill_null(0), codes.code_id]
+    # Not every engine can collect in order, so each code brings its place along.
+    order = [codes.position.fill_null(LAST), codes.line.fill_null(0), codes.code_id]
+    place = ibis.row_number().over(group_by=["stay", "kind"], order_by=order)
+    codes = codes.mutate(placed=place * PLACE + codes.code_id)
+    of = {kind: codes.kind == kind for kind in ("diagnosis", "procedure")}
     stays = codes.group_by("stay").agg(
         patient=codes.patient.min(),
         other_patient=codes.other_patient.max(),
-        diagnoses=codes.code_id.collect(where=codes.kind == "diagnosis", order_by=order),
-        procedures=codes.code_id.collect(where=codes.kind == "procedure", order_by=order),
+        diagnoses=codes.placed.collect(where=of["diagnosis"]),
+        procedures=codes.placed.collect(where=of["procedure"]),
+        diagnosis_count=codes.count(where=of["diagnosis"]),
+        procedure_count=codes.count(where=of["procedure"]),
     )
-    stays = stays.filter(stays.diagnoses.notnull() & stays.procedures.notnull())
+    stays = stays.filter((stays.diagnosis_count > 0) & (stays.procedure_count > 0))
+    stays = stays.drop("diagnosis_count", "procedure_count")
     if context is not None:
         joined = stays.left_join(context, "stay")
         stays = joined.select([name for name in joined.columns if name != "stay_right"])
@@ -96,14 +115,36 @@ def gather(codes: Any, context: Any | None) -> Any:
     return stays.order_by([stays.stay.length(), stays.stay])
 
 
-def stay_batches(connection: Any, stays: Any, codes: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    """The stays in Arrow batches, code numbers turned into canonical text."""
+def stay_batches(engine: Engine, stays: Any, codes: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    """The stays in Arrow batches of one size, code numbers turned into canonical text."""
     text = pa.array(codes, pa.string())
-    for batch in connection.to_pyarrow_batches(stays, chunk_size=BATCH_ROWS):
+    for batch in even(engine.batches(stays), BATCH_ROWS):
         columns = {name: batch.column(name) for name in batch.schema.names}
         columns["stay_id"] = columns.pop("stay")
         columns["patient_id"] = columns.pop("patient")
         for name in ("diagnoses", "procedures"):
-            lists = columns[name]
-            columns[name] = pa.ListArray.from_arrays(lists.offsets, text.take(lists.values))
+            columns[name] = _in_order(columns[name], text)
         yield pa.record_batch(columns)
+
+
+def even(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of `rows`, the last one shorter, so that no engine's habits show in the file."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        while sum(part.num_rows for part in waiting) >= rows:
+            table = pa.Table.from_batches(waiting)
+            yield from table.slice(0, rows).combine_chunks().to_batches()
+            waiting = table.slice(rows).to_batches()
+    if any(part.num_rows for part in waiting):
+        yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+
+
+def _in_order(lists: pa.ListArray, text: pa.Array) -> pa.ListArray:
+    """Each list sorted by the places of its codes, then as text."""
+    offsets = lists.offsets.to_numpy()
+    placed = lists.values.to_numpy()[offsets[0] : offsets[-1]]
+    stay = np.repeat(np.arange(len(lists)), np.diff(offsets))
+    numbers = placed[np.lexsort((placed, stay))] % PLACE
+    starts = pa.array(offsets - offsets[0], pa.int32())
+    return pa.ListArray.from_arrays(starts, text.take(pa.array(numbers)))

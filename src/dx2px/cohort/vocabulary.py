@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dx2px.codes import category
 from dx2px.errors import CohortError
 
 
@@ -32,6 +36,12 @@ class Vocabulary:
     def get(self, code: str) -> int | None:
         """The code's index, or None when it is not in the vocabulary."""
         return self._index.get(code)
+
+    @cached_property
+    def categories(self) -> NDArray[np.int64]:
+        """The ICD category of each code, numbered in the order of first occurrence."""
+        numbers: dict[str, int] = {}
+        return np.array([numbers.setdefault(category(code), len(numbers)) for code in self.codes], np.int64)
 
     def __contains__(self, code: object) -> bool:
         return code in self._index

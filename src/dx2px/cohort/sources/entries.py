@@ -24,6 +24,11 @@ from dx2px.codes import Kind
 
 NOT_ICD = -1
 COLUMNS = ("file", "line", "field", "stay", "patient", "kind", "position", "code", "version")
+# Patterns that every engine reads alike. Blanks go by one too: Ibis' `strip` on Spark takes the letters v and f for
+# the control signs that they are short for.
+BLANKS = r"[ \t\n\r\f\x0b]+"
+FILLED = r"[^ \t\n\r\f\x0b-]"
+WHOLE, WHOLE_WITH_POINT = r"^-?[0-9]{1,18}$", r"^-?[0-9]{1,15}\.0*$"
 
 
 @dataclass(frozen=True)
@@ -37,9 +42,28 @@ class Extract:
     numeric: frozenset[Kind] = field(default_factory=frozenset)  # kinds whose codes were stored as numbers
 
 
+def stripped(column: Any) -> Any:
+    """Text without blanks at its ends; a whole number as its digits."""
+    if column.type().is_integer():
+        return column.cast("string")
+    return column.cast("string").re_replace(f"^{BLANKS}|{BLANKS}$", "")
+
+
 def text(column: Any) -> Any:
     """A text value without blanks at its ends; null where nothing is left."""
-    return column.cast("string").strip().nullif("")
+    return stripped(column).nullif("")
+
+
+def whole_number(column: Any) -> Any:
+    """The whole number that a text shows, else null; not every engine can try a cast."""
+    if column.type().is_integer():
+        return column.cast("int64")
+    written = text(column)
+    return ibis.cases(
+        (written.re_search(WHOLE), written.cast("int64")),
+        (written.re_search(WHOLE_WITH_POINT), written.cast("float64").cast("int64")),
+        else_=ibis.null("int64"),
+    )
 
 
 def version_of(column: Any) -> Any:
@@ -74,7 +98,7 @@ def entries_of(
         stay=text(stay),
         patient=null.cast("string") if patient is None else text(patient),
         kind=ibis.literal(kind) if isinstance(kind, str) else kind,
-        position=null.cast("int64") if position is None else position.try_cast("float64").cast("int64"),
+        position=null.cast("int64") if position is None else whole_number(position),
         code=text(code),
         version=null.cast("int8")
         if version is None
@@ -96,18 +120,17 @@ def wide_entries(
     keys = [table[stay].name("stay_"), table.line]
     if patient is not None:
         keys.append(table[patient].name("patient_"))
-    order = {name: number for number, name in enumerate(columns)}
-    narrow = table.select(*keys, *columns)
-    long = narrow.pivot_longer(columns, names_to="field_", values_to="code_")
-    long = long.filter(long.code_.cast("string").strip().replace("-", "") != "")
+    cells = ibis.array([table[name].cast("string") for name in columns])
+    long = table.select(*keys, code_=cells).unnest("code_", offset="place_")
+    long = long.filter(long.code_.cast("string").re_search(FILLED))
     return entries_of(
         long,
         file=file,
-        field=long.field_,
+        field=long.place_.cases(*enumerate(columns), else_=ibis.null("string")),
         kind=kind,
         stay=long.stay_,
         patient=None if patient is None else long.patient_,
-        position=long.field_.cases(*order.items(), else_=len(order)).cast("string"),
+        position=long.place_,
         code=long.code_,
         version=version,
     )

@@ -43,7 +43,7 @@ def read_code_tables(tables: Tables, layout: CodeTables, options: SourceOptions)
                 version=version_of(table[layout.version]) if versions else layout.version,
             )
         )
-    rows = sum(tables.staged[path.name].records for path in (diagnoses, procedures))
+    rows = tables.rows(diagnoses) + tables.rows(procedures)
     return Extract(ibis.union(*parts), _context(tables, layout.admission_context), rows=rows)
 
 
@@ -55,7 +55,10 @@ def _context(tables: Tables, columns: tuple[str, ...]) -> Any | None:
     stays = tables.read(admissions, [STAY, PATIENT, *columns])
     chosen = {name: text(stays[name]) for name in columns}
     if patients is not None:
-        people = tables.read(patients, [PATIENT, "gender"]).select(PATIENT, "gender")
-        stays = stays.left_join(people, PATIENT)
+        people = tables.read(patients, [PATIENT, "gender"])
+        people = people.select("gender", person=text(people[PATIENT]))
+        stays = stays.left_join(people, text(stays[PATIENT]) == people.person)
         chosen = {"sex": text(stays.gender)} | {name: text(stays[name]) for name in columns}
-    return stays.select(stay=text(stays[STAY]), **chosen).distinct(on="stay")
+    rows = stays.select(stay=text(stays[STAY]), **chosen)
+    # A stay has one row; should it have two, the engines must still agree on what they take.
+    return rows.group_by("stay").agg(**{name: rows[name].min() for name in chosen})

@@ -11,8 +11,6 @@ LAYOUT = CodeTables(code="icd_code", version="icd_version", admission_context=("
 
 
 def extract(tables: Tables, options: SourceOptions) -> Extract:
-    """Entries of the two code tables, from the release's folder or from its `hosp` folder."""
-    inner = tables.root / "hosp"
-    if inner.is_dir():
-        tables.root = inner
+    """Entries of the two code tables, from the release's folder, its `hosp` folder, or a schema."""
+    tables.enter("hosp")
     return read_code_tables(tables, LAYOUT, options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ibis
 
 from dx2px.codes import Kind
-from dx2px.cohort.sources.entries import Extract, wide_entries
+from dx2px.cohort.sources.entries import Extract, whole_number, wide_entries
 from dx2px.cohort.sources.options import SourceOptions
 from dx2px.cohort.sources.tables import Tables
 
@@ -28,7 +28,7 @@ ADMISSION = {"1": "emergency", "2": "urgent", "3": "elective", "4": "newborn", "
 
 def extract(tables: Tables, options: SourceOptions) -> Extract:
     """Entries of all diagnosis and procedure fields; age in years, sex, region, admission type as context."""
-    path = tables.files("NHDS*")[0]
+    path = tables.matching("NHDS*")[0]
     table = tables.read_fixed_width(path, WIDTH, CONTEXT | DIAGNOSES | PROCEDURES)
     table = table.mutate(stay=table.line.cast("string"))
     entries = [
@@ -38,7 +38,7 @@ def extract(tables: Tables, options: SourceOptions) -> Extract:
     days = table.age_unit.cases(*DAYS_OF_AGE_UNIT.items(), else_=ibis.null())
     context = table.select(
         "stay",
-        age=(table.age.strip().try_cast("float64") * days / 365.25).floor().cast("int32"),
+        age=(whole_number(table.age) * days / 365.25).floor().cast("int32"),
         sex=table.sex.cases(*SEX.items(), else_=ibis.null()),
         region=table.region.cases(*REGION.items(), else_=ibis.null()),
         admission_type=table.admission_type.cases(*ADMISSION.items(), else_=ibis.null()),

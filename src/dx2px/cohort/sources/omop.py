@@ -6,13 +6,12 @@ some diagnosis codes as procedures). Without one the source values are taken as 
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import ibis
 
 from dx2px.codes import Kind
-from dx2px.cohort.sources.entries import NOT_ICD, Extract, entries_of
+from dx2px.cohort.sources.entries import NOT_ICD, Extract, entries_of, text
 from dx2px.cohort.sources.options import SourceOptions
 from dx2px.cohort.sources.tables import Tables
 
@@ -33,25 +32,30 @@ def extract(tables: Tables, options: SourceOptions) -> Extract:
     concepts = None
     if dictionary is not None:
         concepts = tables.read(dictionary, ["concept_id", "concept_code", "vocabulary_id"]).drop("line")
-        concepts = concepts.distinct(on="concept_id")
+        number = text(concepts.concept_id)
+        # Ids are unique; should one come twice, no entry may be doubled and the engines must agree.
+        concepts = concepts.group_by(concept_id=number).agg(
+            concept_code=concepts.concept_code.min(), vocabulary_id=concepts.vocabulary_id.min()
+        )
     parts = [
         _occurrences(tables, conditions, "condition", "diagnosis", concepts, options),
         _occurrences(tables, procedures, "procedure", "procedure", concepts, options),
     ]
     note = (
-        "Codes are the source values: the folder has no concept table."
+        "Codes are the source values: there is no concept table."
         if concepts is None
         else "Codes and versions are those of the source concepts."
     )
-    rows = sum(tables.staged[path.name].records for path in (conditions, procedures))
+    rows = tables.rows(conditions) + tables.rows(procedures)
     return Extract(ibis.union(*parts), notes=(note,), rows=rows)
 
 
 def _occurrences(
-    tables: Tables, path: Path, domain: str, kind: Kind, concepts: Any | None, options: SourceOptions
+    tables: Tables, path: Any, domain: str, kind: Kind, concepts: Any | None, options: SourceOptions
 ) -> Any:
     field = f"{domain}_source_concept_id" if concepts is not None else f"{domain}_source_value"
-    table = tables.read(path, [STAY, PATIENT, field])
+    order = f"{domain}_occurrence_id"
+    table = tables.read(path, [STAY, PATIENT, field], [order])
     if concepts is None:
         return entries_of(
             table,
@@ -60,10 +64,11 @@ def _occurrences(
             kind=kind,
             stay=table[STAY],
             patient=table[PATIENT],
+            position=table[order] if order in table.columns else None,
             code=table[field],
             version=options.version,
         )
-    joined = table.left_join(concepts, table[field].strip() == concepts.concept_id.strip())
+    joined = table.left_join(concepts, text(table[field]) == concepts.concept_id)
     vocabulary = joined.vocabulary_id
     return entries_of(
         joined,
@@ -72,6 +77,7 @@ def _occurrences(
         kind=vocabulary.cases(*KIND_OF_VOCABULARY.items(), else_=kind),
         stay=joined[STAY],
         patient=joined[PATIENT],
+        position=joined[order] if order in table.columns else None,
         code=joined.concept_code,
         version=vocabulary.cases(*VOCABULARIES.items(), else_=NOT_ICD).cast("int8"),
     )

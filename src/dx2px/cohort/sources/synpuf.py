@@ -9,9 +9,9 @@ from __future__ import annotations
 import ibis
 
 from dx2px.codes import Kind
-from dx2px.cohort.sources.entries import Extract, wide_entries
+from dx2px.cohort.sources.entries import Extract, text, wide_entries
 from dx2px.cohort.sources.options import SourceOptions
-from dx2px.cohort.sources.tables import Tables, value_of
+from dx2px.cohort.sources.tables import Tables
 
 STAY, PATIENT = "clm_id", "desynpuf_id"
 DIAGNOSES = [f"icd9_dgns_cd_{n}" for n in range(1, 11)]
@@ -23,7 +23,7 @@ def extract(tables: Tables, options: SourceOptions) -> Extract:
     """Entries of ten diagnosis columns and the first procedure column of every claims file."""
     parts = []
     left_out = 0
-    for path in tables.files("*Inpatient_Claims*"):
+    for path in tables.matching("*Inpatient_Claims*"):
         table = tables.read(path, [STAY, PATIENT, *DIAGNOSES, PROCEDURE], DISTRUSTED)
         columns_of: dict[Kind, list[str]] = {"diagnosis": DIAGNOSES, "procedure": [PROCEDURE]}
         for kind, columns in columns_of.items():
@@ -32,9 +32,9 @@ def extract(tables: Tables, options: SourceOptions) -> Extract:
                     table, file=path.name, kind=kind, columns=columns, stay=STAY, patient=PATIENT, version=9
                 )
             )
-        filled = [(table[name].strip() != "").sum() for name in DISTRUSTED if name in table.columns]
+        filled = [text(table[name]).notnull().sum() for name in DISTRUSTED if name in table.columns]
         if filled:
-            left_out += value_of(sum(filled[1:], filled[0])) or 0
+            left_out += tables.engine.value(sum(filled[1:], filled[0])) or 0
     note = (
         f"Only {PROCEDURE.upper()} is read: the columns after it hold diagnosis codes by a mistake of the source "
         f"({left_out:,} values left out)."

@@ -13,13 +13,12 @@ from __future__ import annotations
 import fnmatch
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import ibis
 
 from dx2px.codes import Kind
-from dx2px.cohort.sources.entries import Extract, entries_of, version_of, wide_entries
+from dx2px.cohort.sources.entries import Extract, entries_of, stripped, version_of, wide_entries
 from dx2px.cohort.sources.options import SourceOptions
 from dx2px.cohort.sources.tables import Tables
 from dx2px.errors import CohortError
@@ -63,17 +62,14 @@ def extract(tables: Tables, options: SourceOptions) -> Extract:
     return Extract(ibis.union(*parts), notes=tuple(notes), numeric=numeric)
 
 
-def _files(tables: Tables, options: SourceOptions) -> Path | dict[Kind, Path]:
-    """One file that holds both kinds, or one for each."""
-    if tables.root.is_dir():
+def _files(tables: Tables, options: SourceOptions) -> Any | dict[Kind, Any]:
+    """One table that holds both kinds, or one for each."""
+    if tables.single is None:
         diagnoses, procedures = tables.need("diagnoses", "procedures")
         return {"diagnosis": diagnoses, "procedure": procedures}
     if options.procedures_file is None:
-        return tables.root
-    second = Path(options.procedures_file)
-    if not second.is_file():
-        raise CohortError(f"There is no file {second}.")
-    return {"diagnosis": tables.root, "procedure": second}
+        return tables.single
+    return {"diagnosis": tables.single, "procedure": tables.second(options.procedures_file)}
 
 
 @dataclass
@@ -81,7 +77,7 @@ class _Reader:
     """One file of the user's, its columns found by name."""
 
     tables: Tables
-    path: Path
+    path: Any  # a file, or a table of a database
     options: SourceOptions
     notes: list[str] = field(default_factory=list)
     numeric: set[Kind] = field(default_factory=set)
@@ -133,6 +129,8 @@ class _Reader:
         codes = [name for columns in groups.values() for name in columns]
         table = self.tables.read(self.path, [*codes, *dict.fromkeys(n for n in roles.values() if n)])
         stay = roles["stay"] or "line_as_stay"
+        if roles["stay"] is None and not self.tables.numbered:
+            self._need("stay")  # rows of a database have no number that could stand for it
         if roles["stay"] is None:
             table = table.mutate(line_as_stay=table.line.cast("string"))
         shown: dict[str, str | None] = {
@@ -163,10 +161,10 @@ class _Reader:
             )
         lists = table[columns[0]]
         if not lists.type().is_array():
-            lists = lists.strip().re_replace(LIST_SEPARATORS, ";").split(";")
+            lists = stripped(lists).re_replace(LIST_SEPARATORS, ";").split(";")
         keys = {name: table[name] for name in {stay, roles["patient"], roles["system"]} if name}
         long = table.select(table.line, code_=lists, **keys).unnest("code_", offset="place_")
-        long = long.filter(long.code_.strip() != "")
+        long = long.filter(stripped(long.code_) != "")
         return entries_of(
             long,
             file=self.path.name,
@@ -174,7 +172,7 @@ class _Reader:
             kind=kind,
             stay=long[stay],
             patient=long[roles["patient"]] if roles["patient"] else None,
-            position=long.place_.cast("string"),
+            position=long.place_,
             code=long.code_,
             version=self._version(long, roles["system"]),
         )
@@ -243,7 +241,7 @@ class _Reader:
 
 def _kind_of(column: Any) -> Any:
     """`diagnosis`, `procedure`, or null from what people write in a kind column."""
-    written = column.strip().lower()
+    written = stripped(column).lower()
     branches = [(written.isin(words), ibis.literal(kind)) for kind, words in KIND_WORDS.items()]
     return ibis.cases(*branches, else_=ibis.null())
 

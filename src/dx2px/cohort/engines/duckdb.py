@@ -1,0 +1,84 @@
+"""DuckDB, in this process: for files (the default), or for the tables of a DuckDB file, opened read-only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import ibis
+
+from dx2px.cohort.engines.engine import FILE_ROW, Engine
+from dx2px.errors import CohortError
+
+MEMORY_LIMIT = "2GB"
+
+
+def connect(url: str, workspace: Path) -> DuckDB:
+    """`duckdb` works on files; `duckdb:///path/file.duckdb` on the tables of a file."""
+    file = url.partition("://")[2]
+    # Order is ours to state in each step; keeping the files' own order would cost DuckDB memory.
+    settings = {
+        "memory_limit": MEMORY_LIMIT,
+        "temp_directory": str(workspace),
+        "preserve_insertion_order": False,
+    }
+    if not file:
+        return DuckDB(ibis.duckdb.connect(**settings), "DuckDB", workspace)
+    if not Path(file).is_file():
+        raise CohortError(f"There is no DuckDB file {file}.")
+    try:
+        connection = ibis.duckdb.connect(file, read_only=True, **settings)
+    except duckdb.Error:
+        raise CohortError(f"{file} cannot be opened as a DuckDB file, or another process holds it.") from None
+    return DuckDB(connection, file, workspace, of_files=False)
+
+
+class DuckDB(Engine):
+    """DuckDB keeps intermediate results in temporary tables and spools the largest one to a file."""
+
+    one_snapshot = True
+
+    def __init__(self, connection: Any, place: str, workspace: Path, *, of_files: bool = True) -> None:
+        super().__init__(connection, place)
+        self.workspace, self.of_files = workspace, of_files
+
+    def has_files(self, path: str) -> bool:
+        return self.of_files
+
+    def read_parquet(self, path: Path) -> Any:
+        return self.connection.read_parquet(path)
+
+    def read_numbered_parquet(self, path: Path) -> Any:
+        return self.connection.read_parquet(path, **{FILE_ROW: True})
+
+    @property
+    def default_schema(self) -> str:
+        return "main"
+
+    def tables_of(self, schema: str) -> list[str] | None:
+        if schema not in self.connection.list_databases():
+            return None
+        tables: list[str] = self.connection.list_tables(database=schema)
+        return tables
+
+    def keep(self, name: str, expression: Any) -> Any:
+        if name != "judged":
+            return self.connection.create_table(name, expression, temp=True)
+        target = self.workspace / f"{name}.parquet"  # later steps scan it column by column
+        self.connection.to_parquet(expression, target)
+        return self.connection.read_parquet(target)
+
+    @contextmanager
+    def sentences(self) -> Iterator[None]:
+        try:
+            yield
+        except duckdb.OutOfMemoryException:
+            raise CohortError(
+                f"DuckDB ran out of its {MEMORY_LIMIT} of memory or of room for temporary files."
+            ) from None
+
+    def close(self) -> None:
+        self.connection.disconnect()

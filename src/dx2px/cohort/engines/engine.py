@@ -1,0 +1,86 @@
+"""What the preparation of a cohort asks of an engine: run Ibis expressions, and change nothing of the user's."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import ibis
+import pyarrow as pa
+
+from dx2px.errors import CohortError
+
+BATCH_ROWS = 65_536
+FILE_ROW = "file_row_number"
+
+
+class Engine(ABC):
+    """An open connection. Text compares by its bytes, whatever the habits of the database."""
+
+    one_snapshot = False  # whether all queries see the same rows, though others write meanwhile
+
+    def __init__(self, connection: Any, place: str) -> None:
+        self.connection = connection  # an Ibis backend
+        self.place = place  # how messages call it; never holds a password
+
+    def has_files(self, path: str) -> bool:
+        """Whether `path` means files that this engine can read, and not a schema of its own."""
+        return False
+
+    def read_parquet(self, path: Path) -> Any:
+        """The Parquet file as an Ibis table."""
+        raise CohortError(f"{self.place} reads no files of this machine.")
+
+    def read_numbered_parquet(self, path: Path) -> Any:
+        """Likewise, with the number of each row from 0 in the column FILE_ROW."""
+        raise CohortError(f"{self.place} reads no files of this machine.")
+
+    @property
+    @abstractmethod
+    def default_schema(self) -> str:
+        """The schema of a table that is named without one."""
+
+    @abstractmethod
+    def tables_of(self, schema: str) -> list[str] | None:
+        """The names of the tables in a schema, or None when there is no such schema."""
+
+    def schema_of(self, schema: str, table: str) -> Any:
+        """The columns of a table and their Ibis types."""
+        return self.connection.table(table, database=schema).schema()
+
+    def read_table(self, schema: str, table: str, columns: list[str]) -> Any:
+        """The given columns of a table as an Ibis table."""
+        return self.connection.table(table, database=schema).select(columns)
+
+    def lend(self, table: pa.Table) -> Any:
+        """A small table of ours for the engine to join with; it must leave no trace in the user's schemas."""
+        return ibis.memtable(table)
+
+    def keep(self, name: str, expression: Any) -> Any:
+        """The expression's result, kept until `close` where the engine can do so without writing."""
+        return expression
+
+    def batches(self, expression: Any) -> Iterator[pa.RecordBatch]:
+        """The rows of an expression, in its order, without holding them all."""
+        yield from self.connection.to_pyarrow_batches(expression, chunk_size=BATCH_ROWS)
+
+    def fetch(self, expression: Any) -> pa.Table:
+        """All rows of a small result."""
+        schema = expression.schema().to_pyarrow()
+        return pa.Table.from_batches([batch.cast(schema) for batch in self.batches(expression)], schema)
+
+    def value(self, expression: Any) -> Any:
+        """The value of a scalar expression."""
+        return self.fetch(expression.name("value").as_table()).column("value")[0].as_py()
+
+    @contextmanager
+    def sentences(self) -> Iterator[None]:
+        """Turns the engine's own errors into one sentence each, without the rows or secrets they may quote."""
+        yield
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the connection and drop what was kept."""

@@ -1,0 +1,352 @@
+"""The same tables give the same cohort file, byte for byte, from DuckDB, a real PostgreSQL and Spark."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from dx2px import CohortError, prepare
+from dx2px.cohort import Prepared
+from dx2px.cohort.engines import open_engine
+from dx2px.cohort.engines.engine import BATCH_ROWS
+from dx2px.cohort.sources import SourceOptions
+from dx2px.cohort.stays import even
+
+Tables = dict[str, pa.Table]
+
+
+class Warehouse:
+    """An engine, and how tables get into it."""
+
+    def __init__(self, url: str, lay_out: Any) -> None:
+        self.url, self._lay_out = url, lay_out
+
+    def schema(self, tables: Tables) -> str:
+        """Lay the tables out in a new schema; its name."""
+        name = f"s{uuid.uuid4().hex[:12]}"
+        self._lay_out(name, tables)
+        return name
+
+
+def into_duckdb(file: Path) -> Any:
+    import duckdb
+
+    def lay_out(schema: str, tables: Tables) -> None:
+        with duckdb.connect(str(file)) as connection:
+            connection.execute(f"CREATE SCHEMA {schema}")
+            for name, rows in tables.items():
+                connection.register("rows_", rows)
+                connection.execute(f"CREATE TABLE {schema}.{name} AS SELECT * FROM rows_")
+
+    return lay_out
+
+
+def into_postgres(server: Any) -> Any:
+    def kind(field: pa.Field) -> str:
+        if field.name == "icd_code":
+            return "CHAR(7)"  # as in MIMIC-IV's official build: padded with blanks
+        if pa.types.is_list(field.type):
+            return "VARCHAR[]"
+        return "INTEGER" if pa.types.is_integer(field.type) else "VARCHAR"
+
+    def lay_out(schema: str, tables: Tables) -> None:
+        with server.connect() as connection:
+            connection.execute(f"CREATE SCHEMA {schema}")
+            for name, rows in tables.items():
+                columns = ", ".join(f'"{field.name}" {kind(field)}' for field in rows.schema)
+                connection.execute(f"CREATE TABLE {schema}.{name} ({columns})")
+                with connection.cursor().copy(f"COPY {schema}.{name} FROM STDIN") as copy:
+                    for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+                        copy.write_row(row)
+
+    return lay_out
+
+
+def into_spark(session: Any) -> Any:
+    def lay_out(schema: str, tables: Tables) -> None:
+        session.sql(f"CREATE DATABASE {schema}")
+        for name, rows in tables.items():
+            session.createDataFrame(rows).write.saveAsTable(f"{schema}.{name}")
+
+    return lay_out
+
+
+@pytest.fixture(scope="module")
+def warehouses(postgres: Any, spark: Any, tmp_path_factory: pytest.TempPathFactory) -> list[Warehouse]:
+    file = tmp_path_factory.mktemp("duckdb") / "held.duckdb"
+    return [
+        Warehouse(f"duckdb://{file}", into_duckdb(file)),
+        Warehouse(postgres.url, into_postgres(postgres)),
+        Warehouse("spark", into_spark(spark)),
+    ]
+
+
+@pytest.fixture
+def in_postgres(postgres: Any) -> Warehouse:
+    return Warehouse(postgres.url, into_postgres(postgres))
+
+
+def run(source: str, path: str | Path, out: Path, engine: str = "duckdb", **settings: Any) -> Prepared:
+    out.mkdir(exist_ok=True)
+    options = SourceOptions(**settings.pop("options", {}))
+    return prepare(source, path, out / "C.parquet", engine=engine, options=options, **settings)
+
+
+def everywhere(
+    warehouses: list[Warehouse],
+    source: str,
+    tables: Tables,
+    out: Path,
+    path: str = "{schema}",
+    **settings: Any,
+) -> Prepared:
+    """Prepare in every warehouse; all must write the same two files. What the first wrote is returned."""
+    found = [
+        run(source, path.format(schema=held.schema(tables)), out / str(place), held.url, **settings)
+        for place, held in enumerate(warehouses)
+    ]
+    for other in found[1:]:
+        assert other.counts == found[0].counts
+        assert other.path.read_bytes() == found[0].path.read_bytes()
+        assert other.rejects_path.read_bytes() == found[0].rejects_path.read_bytes()
+    return found[0]
+
+
+def as_files(tables: Tables, folder: Path) -> Path:
+    """The same tables as CSV."""
+    folder.mkdir()
+    for name, rows in tables.items():
+        pacsv.write_csv(rows, folder / f"{name}.csv")
+    return folder
+
+
+def lists(prepared: Prepared) -> dict[str, tuple[list[str], list[str]]]:
+    rows = pq.read_table(prepared.path).to_pylist()
+    return {row["stay_id"]: (row["diagnoses"], row["procedures"]) for row in rows}
+
+
+def awkward(kind: str, rows: list[tuple[Any, ...]]) -> pa.Table:
+    columns = dict(
+        zip(("hadm_id", "subject_id", "seq_num", "icd_code"), zip(*rows, strict=True), strict=True)
+    )
+    types = {name: pa.array(values, pa.string()) for name, values in columns.items()}
+    return pa.table({**types, "icd_version": pa.array([9] * len(rows), pa.int32())})
+
+
+# Ids whose order is another by language than by bytes; all sorts of blanks; numbers that are none; two patients.
+AWKWARD: Tables = {
+    "diagnoses_icd": awkward(
+        "diagnosis",
+        [
+            ("b", "p", "1", "4280"),
+            ("B", "p", "2", "4280"),
+            ("B", "p", "1", "v5867"),
+            ("_a", "p", "1", "4280"),
+            ("é", "p", "1", "4280"),
+            ("10", "p", "1.0", "4280"),
+            ("10", "p", "10", "0389"),
+            ("10", "p", "9", "5856"),
+            ("9", "b", "word", "0389"),
+            ("9", "A", None, "4280"),
+            ("9", "_", "1e3", "4280"),
+            (" visit f\t", "v", "1", "4280 "),
+            ("visit f", "v ", " 2 ", "\t0389"),
+            ("visit f", "v", "3", "  "),
+            ("  ", "v", "3", "4280"),
+            (None, "v", "3", "4280"),
+            ("x", None, "1", "nope"),
+            ("x", None, "2", "Zz"),
+            ("x", None, "3", "_z"),
+        ],
+    ),
+    "procedures_icd": awkward(
+        "procedure",
+        [
+            (stay, "p" if stay != "9" else "a", "1", "3995")
+            for stay in ("b", "B", "_a", "é", "10", "9", "visit f", "x")
+        ],
+    ),
+}
+
+
+def test_awkward_text_gives_the_same_files_everywhere(warehouses: list[Warehouse], tmp_path: Path) -> None:
+    prepared = everywhere(warehouses, "mimic4", AWKWARD, tmp_path)
+    found = lists(prepared)
+    assert list(found) == ["9", "B", "b", "é", "10", "_a", "visit f"]
+    assert found["10"][0] == ["icd9cm:4280", "icd9cm:5856", "icd9cm:0389"]
+    assert found["B"][0] == ["icd9cm:V5867", "icd9cm:4280"]
+    patients = pq.read_table(prepared.path).column("patient_id").to_pylist()
+    assert patients == ["A", "p", "p", "p", "p", "p", "p"]
+    assert prepared.counts.rejected == {"not_a_code": 3, "missing_stay": 2, "missing_code": 1}
+    rejects = pq.read_table(prepared.rejects_path)
+    assert rejects.column("file").unique().to_pylist() == ["diagnoses_icd"]
+    assert rejects.column("line").null_count == rejects.num_rows
+    assert rejects.column("detail").to_pylist() == [None, "4280", "4280", "Zz", "_z", "nope"]
+    files = run("mimic4", as_files(AWKWARD, tmp_path / "csv"), tmp_path / "files")
+    assert files.path.read_bytes() == prepared.path.read_bytes()
+
+
+OMOP: Tables = {
+    "condition_occurrence": pa.table(
+        {
+            "condition_occurrence_id": [9, 2, 3, 4, 5],
+            "person_id": [5, 5, 5, 6, 6],
+            "visit_occurrence_id": [50, 50, 50, 60, 60],
+            "condition_source_value": ["428.0", "44054006", "038.9", "428.0", "xx"],
+            "condition_source_concept_id": [1, 2, 3, 1, 0],
+        }
+    ),
+    "procedure_occurrence": pa.table(
+        {
+            "procedure_occurrence_id": [1, 2, 3],
+            "person_id": [5, 6, 6],
+            "visit_occurrence_id": [50, 60, 60],
+            "procedure_source_value": ["39.95", "V58.67", "39.95"],
+            "procedure_source_concept_id": [4, 5, 4],
+        }
+    ),
+    "concept": pa.table(
+        {
+            "concept_id": [1, 2, 3, 4, 5],
+            "concept_code": ["428.0", "44054006", "038.9", "39.95", "V58.67"],
+            "vocabulary_id": ["ICD9CM", "SNOMED", "ICD9CM", "ICD9Proc", "ICD9CM"],
+        }
+    ),
+}
+
+
+def test_omop_by_concepts(warehouses: list[Warehouse], tmp_path: Path) -> None:
+    prepared = everywhere(warehouses, "omop", OMOP, tmp_path)
+    assert lists(prepared) == {
+        "50": (["icd9cm:0389", "icd9cm:4280"], ["icd9pcs:3995"]),
+        "60": (["icd9cm:V5867", "icd9cm:4280"], ["icd9pcs:3995"]),
+    }
+    files = run("omop", as_files(OMOP, tmp_path / "csv"), tmp_path / "files")
+    assert files.path.read_bytes() == prepared.path.read_bytes()
+
+
+OWN: Tables = {
+    "wide": pa.table(
+        {
+            "Stay_ID": ["a", "b"],
+            "dx1": ["4280", None],
+            "dx2": ["038.9", "  "],
+            "dx10": ["-", "5856"],
+            "procedures": pa.array([["3995"], ["3893", " ", "3995"]], pa.list_(pa.string())),
+        }
+    ),
+}
+
+
+def test_own_table_with_columns_and_lists(warehouses: list[Warehouse], tmp_path: Path) -> None:
+    prepared = everywhere(warehouses, "table", OWN, tmp_path, "{schema}.wide", options={"icd": "9"})
+    assert lists(prepared) == {
+        "a": (["icd9cm:4280", "icd9cm:0389"], ["icd9pcs:3995"]),
+        "b": (["icd9cm:5856"], ["icd9pcs:3893", "icd9pcs:3995"]),
+    }
+
+
+def demo(folder: Path) -> Tables:
+    """The tables of a demo, with lower-case names and numbers for the ids, as its official builds have them."""
+    texts = {name: pa.string() for name in ("icd9_code", "icd_code")}
+    options = pacsv.ConvertOptions(column_types=texts, strings_can_be_null=True)
+    tables = {}
+    for name in ("diagnoses_icd", "procedures_icd", "admissions", "patients"):
+        path = next(path for path in folder.iterdir() if path.name.lower() == f"{name}.csv.gz")
+        rows = pacsv.read_csv(path, convert_options=options)
+        kept = [
+            n for n in rows.column_names if pa.types.is_integer(rows.schema.field(n).type) or "date" not in n
+        ]
+        rows = rows.select(kept).rename_columns([n.lower() for n in kept])
+        tables[name] = rows.select(
+            [
+                n
+                for n, kind in zip(rows.column_names, rows.schema.types, strict=True)
+                if kind in (pa.int64(), pa.string())
+            ]
+        )
+    return tables
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    ("source", "folder", "settings"),
+    [
+        ("mimic3", "mimic3demo", {"min_count": 2}),
+        ("mimic4", "mimic4demo/hosp", {"options": {"icd": "10"}}),
+    ],
+)
+def test_the_mimic_demos_are_the_same_from_files_and_warehouses(
+    warehouses: list[Warehouse],
+    data: Path,
+    tmp_path: Path,
+    source: str,
+    folder: str,
+    settings: dict[str, Any],
+) -> None:
+    prepared = everywhere(warehouses, source, demo(data / folder), tmp_path, **dict(settings))
+    files = run(source, data / folder, tmp_path / "files", **dict(settings))
+    assert files.counts == prepared.counts
+    assert files.path.read_bytes() == prepared.path.read_bytes()
+
+
+def test_spark_reads_files_as_duckdb_does(spark: Any, tmp_path: Path) -> None:
+    folder = as_files(AWKWARD, tmp_path / "csv")
+    with (folder / "diagnoses_icd.csv").open("a") as file:
+        file.write('"10","p","4","broken\n')
+    (folder / "procedures_icd.csv").unlink()
+    pq.write_table(AWKWARD["procedures_icd"], folder / "PROCEDURES_ICD.parquet")
+    here = run("mimic4", folder, tmp_path / "duckdb")
+    there = run("mimic4", folder, tmp_path / "spark", "spark")
+    assert there.counts == here.counts
+    assert there.counts.rejected["malformed_line"] == 1
+    assert there.path.read_bytes() == here.path.read_bytes()
+    assert there.rejects_path.read_bytes() == here.rejects_path.read_bytes()
+    assert not [view for view in spark.catalog.listTables() if view.name.startswith("dx2px_")]
+
+
+def test_what_spark_cannot_read_is_one_sentence(spark: Any, tmp_path: Path) -> None:
+    with pytest.raises(CohortError, match="There is no schema or table absent in Spark"):
+        run("mimic4", "absent", tmp_path / "out", "spark")
+    schema = Warehouse("spark", into_spark(spark)).schema(AWKWARD)
+    folder = Path(spark.conf.get("spark.sql.warehouse.dir").removeprefix("file:"))
+    for file in folder.glob(f"{schema}.db/diagnoses_icd/*.parquet"):
+        file.write_bytes(b"no longer Parquet")
+    spark.sparkContext.setLogLevel("OFF")
+    with pytest.raises(CohortError, match=r"^Spark could not finish the query \([A-Za-z_.]+\)\.$"):
+        run("mimic4", schema, tmp_path / "out", "spark")
+    spark.sparkContext.setLogLevel("ERROR")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_postgres_sends_large_results_in_batches(postgres: Any, tmp_path: Path) -> None:
+    engine = open_engine(postgres.url, tmp_path)
+    try:
+        numbers = engine.connection.sql(
+            "SELECT n FROM generate_series(1, 150000) AS g(n)", schema={"n": "int64"}
+        )
+        sizes = [batch.num_rows for batch in engine.batches(numbers)]
+    finally:
+        engine.close()
+    assert sizes == [BATCH_ROWS, BATCH_ROWS, 150_000 - 2 * BATCH_ROWS]
+
+
+@given(some.lists(some.integers(0, 9)), some.integers(1, 7))
+def test_even_batches_keep_every_row_in_order(sizes: list[int], rows: int) -> None:
+    starts = [sum(sizes[:place]) for place in range(len(sizes))]
+    batches = [
+        pa.record_batch({"n": pa.array(range(start, start + size), pa.int64())})
+        for start, size in zip(starts, sizes, strict=True)
+    ]
+    found = list(even(iter(batches), rows))
+    assert [n for batch in found for n in batch.column("n").to_pylist()] == list(range(sum(sizes)))
+    assert all(batch.num_rows == rows for batch in found[:-1])
+    assert all(0 < batch.num_rows <= rows for batch in found)
