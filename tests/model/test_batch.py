@@ -36,7 +36,7 @@ def test_inconsistent_arrays_are_refused():
 
 def test_grouping_finds_every_occurrence_of_every_code():
     codes = np.random.default_rng(0).integers(0, 30, 200).astype(np.int32)
-    slot, distinct, groups, places = group(codes, 40)
+    slot, distinct, groups, places = group(codes, np.zeros(40, np.int32))
     assert distinct.tolist() == np.unique(codes).tolist()
     assert distinct[slot].tolist() == codes.tolist()
     for q, code in enumerate(distinct):

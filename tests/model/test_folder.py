@@ -126,6 +126,26 @@ def test_split_and_counts_are_optional_and_the_split_is_read_from_its_file(tmp_p
     assert (found.split, found.diagnosis_counts, found.procedure_counts) == (None, None, None)
 
 
+def test_half_precision_halves_the_weights_and_is_read_as_rounded(tmp_path: Path) -> None:
+    made = model()
+    write_folder(tmp_path / "whole", made)
+    write_folder(tmp_path / "half", made, half=True)
+    found = read_folder(tmp_path / "half").arrays
+    for name, array in made.arrays.items():
+        assert found[name].dtype == np.float32
+        assert np.array_equal(found[name], array.astype(np.float16).astype(np.float32))
+    sizes = [(tmp_path / kind / "weights.safetensors").stat().st_size for kind in ("whole", "half")]
+    assert sizes[1] < 0.6 * sizes[0] + 1000
+
+
+def test_what_half_precision_cannot_hold_is_not_written(tmp_path: Path) -> None:
+    huge = model()
+    huge.arrays["U"][0, 0] = 1e6
+    with pytest.raises(ModelError, match="U holds values that are not finite"):
+        write_folder(tmp_path / "half", huge, half=True)
+    assert not list(tmp_path.iterdir())
+
+
 def test_equal_models_give_equal_bytes(tmp_path: Path) -> None:
     write_folder(tmp_path / "one", model())
     write_folder(tmp_path / "two", model())

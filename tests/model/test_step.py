@@ -9,9 +9,10 @@ import torch
 
 from dx2px.errors import InputError
 from dx2px.model import kernels, objective
+from dx2px.model.adam import AdamConfig
 from dx2px.model.batch import Batch, sample_negatives
 from dx2px.model.network import ModelConfig, Network
-from dx2px.model.step import AdamConfig, Stepper
+from dx2px.model.step import Stepper
 from dx2px.ragged import Ragged
 
 CONFIGS = [
@@ -133,17 +134,17 @@ def test_interrupted_and_resumed_is_as_uninterrupted(make_network, engine):
     half = batches(6)
     for batch in half[:3]:
         stepper.step(batch)
-    saved, state = weights(whole), stepper.state()
+    saved, state = weights(whole), stepper.optimiser.state()
     for batch in half[3:]:
         stepper.step(batch)
 
     other = Network(90, 85, FULL)
     other.load_state_dict({name: torch.from_numpy(value) for name, value in saved.items()})
     resumed = Stepper(other, engine=engine)
-    resumed.load_state(state)
+    resumed.optimiser.load_state(state)
     for batch in half[3:]:
         resumed.step(batch)
-    assert resumed.steps == stepper.steps == 6
+    assert resumed.optimiser.steps == stepper.optimiser.steps == 6
     for name, value in weights(whole).items():
         np.testing.assert_array_equal(value, weights(other)[name], err_msg=name)
 
@@ -155,7 +156,7 @@ def test_one_engine_takes_up_the_others_state(make_network):
     stepper.step(first)
     other = copy.deepcopy(network)
     heir = Stepper(other, engine="torch")
-    heir.load_state(stepper.state())
+    heir.optimiser.load_state(stepper.optimiser.state())
     stepper.step(second)
     heir.step(second)
     np.testing.assert_allclose(network.A.detach().numpy(), other.A.detach().numpy(), atol=1e-12)
@@ -163,11 +164,11 @@ def test_one_engine_takes_up_the_others_state(make_network):
 
 def test_a_state_of_another_shape_is_refused_by_name(make_network):
     stepper = Stepper(make_network(FULL))
-    state = stepper.state()
+    state = stepper.optimiser.state()
     state["m.U"] = state["m.U"][:3]
     del state["v.b"]
     with pytest.raises(InputError, match=r"m\.U, v\.b"):
-        stepper.load_state(state)
+        stepper.optimiser.load_state(state)
 
 
 def test_codes_outside_the_vocabulary_are_refused(make_network):

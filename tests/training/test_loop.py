@@ -11,8 +11,8 @@ import pytest
 
 from dx2px import Cohort, InputError, ModelError, TrainingError
 from dx2px.cohort.synthetic import SyntheticConfig, generate
+from dx2px.model.adam import AdamConfig
 from dx2px.model.network import InitConfig, ModelConfig
-from dx2px.model.step import AdamConfig
 from dx2px.training.batches import Batches
 from dx2px.training.config import TrainingConfig
 from dx2px.training.history import history_table
@@ -73,6 +73,41 @@ def test_stopped_and_resumed_equals_undisturbed(cohort: Cohort, tmp_path: Path, 
     assert resumed.finished
     assert identical(resumed, undisturbed)
     assert [e.loss_predictive for e in resumed.history] == [e.loss_predictive for e in undisturbed.history]
+
+
+@pytest.mark.parametrize("lazy_from", [10, 10**6])
+@pytest.mark.parametrize("dies_at", [3, 8, 13])
+def test_killed_anywhere_and_resumed_equals_undisturbed(
+    cohort: Cohort, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies_at: int, lazy_from: int
+) -> None:
+    """With checkpoints inside epochs; whether rows in waiting are settled must not depend on them."""
+    monkeypatch.setattr("dx2px.model.step.LAZY_FROM", lazy_from)
+    monkeypatch.setattr("dx2px.training.checkpoint.SAVING_SHARE", math.inf)
+    rows, file = np.arange(len(cohort)), tmp_path / "run.checkpoint"
+    steps = iter(range(1, 100))
+
+    def die(progress: Any) -> None:
+        if next(steps) == dies_at:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Trainer(cohort, rows, config(), checkpoint=file, save_every=0.0).run(Hooks(progress=die))
+    second = Trainer(cohort, rows, config(), checkpoint=file)
+    second.take_up()
+    assert second.position.epoch * 8 + second.position.step == dies_at - 1
+    assert identical(second.run(), run(cohort, config()))
+
+
+def test_a_checkpoint_of_another_run_is_not_taken_up(cohort: Cohort, tmp_path: Path) -> None:
+    file, rows = tmp_path / "run.checkpoint", np.arange(len(cohort))
+    run(cohort, config(epochs=1), checkpoint=file)
+    for other, part in ((config(epochs=1, seed=4), rows), (config(epochs=1), rows[1:])):
+        trainer = Trainer(cohort, part, other, checkpoint=file)
+        trainer.take_up()
+        assert trainer.position.epoch == 0
+    absent = Trainer(cohort, rows, config(), checkpoint=tmp_path / "absent")
+    absent.take_up()
+    assert absent.position.epoch == 0
 
 
 def test_a_finished_run_resumes_to_itself(cohort: Cohort, tmp_path: Path) -> None:

@@ -20,12 +20,24 @@ Offsets = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
+class Share:
+    """Where the stays of a batch stand in the larger one that several processes learn from together.
+
+    Draws are made as if for the whole, so that they do not depend on how it is cut.
+    """
+
+    first: int  # place of the first stay in the whole
+    lengths: Offsets  # number of diagnoses of every stay of the whole
+
+
+@dataclass(frozen=True, eq=False)
 class Batch:
     """One batch of Algorithm 1: D_i, P_i⁺ and P_i⁻ of the same stays."""
 
     diagnoses: Ragged
     procedures: Ragged
     negatives: Ragged
+    share: Share | None = None  # None: this is the whole
 
     def __post_init__(self) -> None:
         sizes = (len(self.diagnoses), len(self.procedures), len(self.negatives))
@@ -41,11 +53,14 @@ class Batch:
         return len(self.diagnoses)
 
 
-def sample_negatives(procedures: Ragged, vocabulary: int, *, seed: int, step: int) -> Ragged:
+def sample_negatives(
+    procedures: Ragged, vocabulary: int, *, seed: int, step: int, first: int = 0
+) -> Ragged:
     """Draw P_i⁻ ⊂ P∖P_i⁺ with |P_i⁻| = |P_i⁺|, uniformly and without replacement.
 
     Where P∖P_i⁺ holds fewer than |P_i⁺| codes, all of them are taken. The draw is a function of (seed, step,
     position in the batch) and keeps no state, so a resumed run draws the same, with any number of threads.
+    `first` is the position of the first stay, where the stays are a share of a batch.
     """
     lengths = procedures.lengths
     if len(lengths) and lengths.max() > vocabulary:
@@ -55,7 +70,7 @@ def sample_negatives(procedures: Ragged, vocabulary: int, *, seed: int, step: in
     indptr = offsets_of(np.minimum(lengths, vocabulary - lengths))
     drawn = np.empty(indptr[-1], dtype=np.int32)
     key = np.uint64(seed), np.uint64(step)
-    _draw(procedures.offsets, procedures.values, vocabulary, *key, indptr, drawn)
+    _draw(procedures.offsets, procedures.values, vocabulary, *key, first, indptr, drawn)
     return Ragged(indptr, drawn)
 
 
@@ -70,13 +85,20 @@ def _mix(x: Any) -> Any:
 
 @compiled
 def _draw(
-    indptr: Offsets, indices: Codes, vocabulary: int, seed: Any, step: Any, out_ptr: Offsets, out: Codes
+    indptr: Offsets,
+    indices: Codes,
+    vocabulary: int,
+    seed: Any,
+    step: Any,
+    first: int,
+    out_ptr: Offsets,
+    out: Codes,
 ) -> None:
     """Floyd's sampling among the codes outside a stay's set; place x stands for the x-th such code."""
     for i in range(len(indptr) - 1):
         positives = indices[indptr[i] : indptr[i + 1]].copy()
         _sort(positives)
-        word = _mix(_mix(_mix(seed) ^ step) ^ np.uint64(i))
+        word = _mix(_mix(_mix(seed) ^ step) ^ np.uint64(first + i))
         row, free = out[out_ptr[i] : out_ptr[i + 1]], vocabulary - len(positives)
         for j in range(len(row)):
             top = free - len(row) + j
@@ -103,30 +125,43 @@ def _sort(x: Codes) -> None:
         x[j] = value
 
 
+def group(codes: Codes, marks: Codes) -> Any:
+    """The distinct codes, where each of them occurs (groups, places), and the slot of each occurrence.
+
+    `marks` is a workspace of zeros, one a code of the vocabulary, and is left so: nothing here takes time that
+    grows with the vocabulary.
+    """
+    distinct = np.sort(_distinct(codes, marks))
+    return _places(codes, distinct, marks)
+
+
 @compiled
-def group(codes: Codes, vocabulary: int) -> Any:
-    """The distinct codes, where each of them occurs (groups, places), and the slot of each occurrence."""
-    count = np.zeros(vocabulary, np.int32)
+def _distinct(codes: Codes, marks: Codes) -> Any:
+    """Each code once, and in `marks` how often it occurs."""
+    found, size = np.empty(len(codes), np.int32), 0
     for code in codes:
-        count[code] += 1
-    size = 0
-    for code in range(vocabulary):
-        size += count[code] > 0
-    distinct, groups = np.empty(size, np.int32), np.zeros(size + 1, np.int32)
-    size = 0
-    for code in range(vocabulary):
-        if count[code]:
-            distinct[size] = code
-            groups[size + 1] = groups[size] + count[code]
-            count[code] = size
+        if marks[code] == 0:
+            found[size] = code
             size += 1
+        marks[code] += 1
+    return found[:size]
+
+
+@compiled
+def _places(codes: Codes, distinct: Codes, marks: Codes) -> Any:
+    groups = np.zeros(len(distinct) + 1, np.int32)
+    for s in range(len(distinct)):
+        groups[s + 1] = groups[s] + marks[distinct[s]]
+        marks[distinct[s]] = s
     slot, places = np.empty(len(codes), np.int32), np.empty(len(codes), np.int32)
     fill = groups[:-1].copy()
     for n in range(len(codes)):
-        s = count[codes[n]]
+        s = marks[codes[n]]
         slot[n] = s
         places[fill[s]] = n
         fill[s] += 1
+    for code in distinct:
+        marks[code] = 0
     return slot, distinct, groups, places
 
 

@@ -59,6 +59,10 @@ class Solver(NamedTuple):
     steps: int
     fixed: bool
     adaptive: bool
+    penalised: bool
+    entropy: Any
+    diagnosis_penalty: Any  # infinity where the marginal is exact
+    procedure_penalty: Any
 
 
 class Plans(NamedTuple):
@@ -241,6 +245,96 @@ def _solve(
 
 
 @compiled
+def _side_gap(f: Any, total: Any, aim: Any, rho: Any) -> Any:
+    """What an entry of a marginal adds to the gap of a penalised plan (see `penalised`)."""
+    if not math.isfinite(rho):
+        return f * (total - aim)
+    if rho == 0:
+        return f * 0
+    divergence = aim - total
+    if total > 0:
+        divergence += total * math.log(total / aim)
+    return f * total + rho * divergence + rho * aim * math.expm1(-f / rho)
+
+
+@compiled
+def _penalised_evidence(
+    C: Array, T: Array, a: Array, mu: Array, nu: Array, least: Array, b: Array, r: Array, how: Solver
+) -> Any:
+    """⟨C, T⟩, error of the exact marginals, and gap; r holds the sums of T's rows, which lack the factor a."""
+    zero, tiny = mu.dtype.type(0), mu.dtype.type(TINY)
+    cost, error, gap = zero, zero, zero
+    for d in range(len(mu)):
+        if mu[d] > 0:
+            total = r[d] * a[d]
+            gap += _side_gap(how.entropy * math.log(max(a[d], tiny)), total, mu[d], how.diagnosis_penalty)
+            error += zero if math.isfinite(how.diagnosis_penalty) else abs(total - mu[d])
+    for p in range(len(nu)):
+        total = zero
+        for d in range(len(mu)):
+            mass = T[p, d] * a[d]
+            total += mass
+            cost += mass * C[p, d]
+        if nu[p] > 0:
+            g = how.entropy * math.log(max(b[p], tiny)) + least[p]
+            gap += _side_gap(g, total, nu[p], how.procedure_penalty)
+            error += zero if math.isfinite(how.procedure_penalty) else abs(total - nu[p])
+    return cost, error, gap
+
+
+@compiled
+def _solve_penalised(
+    C: Array, mu: Array, nu: Array, how: Solver, G: Array, T: Array, a: Array, r: Array
+) -> Any:
+    """One problem of `penalised`, laid out as in `_solve`; C stays as it is."""
+    n, m, zero, one, tiny = len(mu), len(nu), mu.dtype.type(0), mu.dtype.type(1), mu.dtype.type(TINY)
+    rho_d, rho_p, entropy = how.diagnosis_penalty, how.procedure_penalty, how.entropy
+    of_rows = rho_d / (rho_d + entropy) if math.isfinite(rho_d) else one
+    of_columns = rho_p / (rho_p + entropy) if math.isfinite(rho_p) else one
+    least, b, pull = np.zeros(m, mu.dtype), np.zeros(m, mu.dtype), np.ones(m, mu.dtype)
+    for p in range(m):
+        lowest = mu.dtype.type(math.inf)
+        for d in range(n):
+            lowest = min(lowest, C[p, d]) if mu[d] > 0 else lowest
+        least[p] = lowest
+        pull[p] = math.exp(-lowest * (one - of_columns) / entropy)
+        for d in range(n):
+            G[p, d] = math.exp(-max(C[p, d] - lowest, zero) / entropy) * mu[d] * nu[p]
+    for d in range(n):
+        a[d] = 1
+    limit = max(how.tolerance * entropy, mu.dtype.type(ROUNDING))
+    step, good = 0, False
+    cost = error = gap = zero
+    while step < how.steps and not good:
+        if step > 0:
+            for d in range(n):
+                a[d] = (mu[d] / max(r[d], tiny)) ** of_rows
+        step += 1
+        for d in range(n):
+            r[d] = 0
+        for p in range(m):
+            Gp, Tp = G[p], T[p]
+            b[p] = (nu[p] / max(_dot(Gp[:n], a[:n]), tiny)) ** of_columns * pull[p]
+            for d in range(n):
+                Tp[d] = Gp[d] * b[p]
+                r[d] += Tp[d]
+        if step == how.steps or (not how.fixed and (step == 1 or step % CHECK_EVERY == 0)):
+            cost, error, gap = _penalised_evidence(C, T, a, mu, nu, least, b, r, how)
+            good = error <= how.tolerance and gap <= limit
+    return cost, error, gap, step, good
+
+
+@compiled
+def _plan(
+    C: Array, mu: Array, nu: Array, how: Solver, G: Array, T: Array, a: Array, r: Array, f: Array
+) -> Any:
+    """The paper's balanced problem, or the penalised one where the settings say so."""
+    if how.penalised:
+        return _solve_penalised(C, mu, nu, how, G, T, a, r)
+    return _solve(C, mu, nu, how, G, T, a, r, f)
+
+
+@compiled
 def _scratch(D_ptr: Array, P_ptr: Array, like: Array) -> Any:
     n = m = 1
     for i in range(len(D_ptr) - 1):
@@ -278,7 +372,7 @@ def _solve_some(
             for p in range(m):
                 Ct[p, d] = c[d * m + p]
         M, N = mu[mu_ptr[i] : mu_ptr[i + 1]], nu[nu_ptr[i] : nu_ptr[i + 1]]
-        _store(i, n, m, T, a, _solve(Ct, M, N, how, G, T, a, r, f), out)
+        _store(i, n, m, T, a, _plan(Ct, M, N, how, G, T, a, r, f), out)
 
 
 @parallel
@@ -447,7 +541,7 @@ def _stays_some(
                 nu[p] = 1 / mu.dtype.type(m)
                 for d in range(n):
                     C[p, d] = 1 - _dot(D.unit[slot[d]], P.unit[target[p]])  # eq 5
-            _store(i, n, m, T, a, _solve(C, mu, nu[:m], how, G, T, a, r, pot), plans)
+            _store(i, n, m, T, a, _plan(C, mu, nu[:m], how, G, T, a, r, pot), plans)
     if fusion == SELF_ATTENTION:
         _attend_back(D, heads, first, last, out)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numba
 import numpy as np
@@ -21,7 +21,9 @@ from torch import Tensor
 
 from dx2px.errors import InputError
 from dx2px.model import kernels, objective
+from dx2px.model.adam import AdamConfig, FlatAdam
 from dx2px.model.batch import Batch, group, merge, owners
+from dx2px.model.lazy_adam import LAZY_FROM, LazyAdam
 from dx2px.model.network import Network
 from dx2px.model.transport import TransportConfig, empty_plans
 from dx2px.ragged import offsets_of
@@ -29,16 +31,6 @@ from dx2px.ragged import offsets_of
 Array = NDArray[Any]
 Engine = Literal["compiled", "torch"]
 FUSION = {"self-attention": kernels.SELF_ATTENTION, "max": kernels.MAX, "mean": kernels.MEAN}
-
-
-@dataclass(frozen=True)
-class AdamConfig:
-    """The optimiser; the learning rate is the paper's, the rest Adam's own defaults."""
-
-    lr: float = 0.001
-    beta1: float = 0.9
-    beta2: float = 0.999
-    eps: float = 1e-8
 
 
 @dataclass(frozen=True)
@@ -54,9 +46,8 @@ class StepResult:
 
 
 class Stepper:
-    """Holds parameters, gradient and Adam's moments in flat buffers, and moves them batch by batch.
+    """Moves a network's parameters batch by batch.
 
-    The network's parameters become views of the flat buffer: what the stepper changes, the network sees.
     Threads are those of `numba.set_num_threads` and `torch.set_num_threads`.
     """
 
@@ -66,29 +57,31 @@ class Stepper:
         transport: TransportConfig | None = None,
         adam: AdamConfig | None = None,
         engine: Engine | None = None,
+        lazy: bool | None = None,
     ) -> None:
         self.network = network
         self.transport = transport or TransportConfig()
-        self.adam = adam or AdamConfig()
         on_cpu = network.U.device.type == "cpu"
         self.engine: Engine = engine or ("compiled" if on_cpu else "torch")
         if self.engine == "compiled" and not on_cpu:
             raise InputError(
                 f"stepper: the compiled engine runs on cpu, the network is on {network.U.device}"
             )
-        self.steps = 0
-        self._names = [name for name, _ in network.named_parameters()]
-        self._flat = torch.cat([p.detach().reshape(-1) for p in network.parameters()])
-        self._gradient, self._m, self._v = (torch.zeros_like(self._flat) for _ in range(3))
-        for name, view in self._views(self._flat).items():
-            network.get_parameter(name).data = view
-        self._compiled = Gradient(network, self._views(self._gradient)) if self.engine == "compiled" else None
+        adam = adam or AdamConfig()
+        if lazy is None:
+            lazy = self.engine == "compiled" and len(network.U) + len(network.V) >= LAZY_FROM
+        self.optimiser = (LazyAdam if lazy and LazyAdam.suits(adam) else FlatAdam)(network, adam)
+        self._compiled = Gradient(network, self.optimiser) if self.engine == "compiled" else None
 
     def step(self, batch: Batch) -> StepResult:
         """Lines 7 to 12 of Algorithm 1."""
         result = self.gradient(batch)
-        self._update()
+        self.update()
         return result
+
+    def update(self) -> None:
+        """Move along the gradient."""
+        self.optimiser.update()
 
     def gradient(self, batch: Batch) -> StepResult:
         """The losses of the batch; their gradient is left in `gradients`."""
@@ -98,7 +91,7 @@ class Stepper:
         found = objective.losses(self.network, batch, self.transport)
         parameters = list(self.network.parameters())
         parts = torch.autograd.grad(found.total, parameters)
-        torch.cat([part.reshape(-1) for part in parts], out=self._gradient)
+        torch.cat([part.reshape(-1) for part in parts], out=self.optimiser.gradient)
         plans = found.plans
         evidence = (
             (float(plans.marginal_error.max()), int(plans.iterations.sum()), plans.unconverged)
@@ -110,89 +103,20 @@ class Stepper:
     @property
     def gradients(self) -> dict[str, Tensor]:
         """The gradient of the last batch, by parameter."""
-        return self._views(self._gradient)
-
-    def state(self) -> dict[str, Array]:
-        """The optimiser's state, copied: `steps`, and the moments `m.U`, `v.U`, … of each parameter."""
-        state: dict[str, Array] = {"steps": np.array(self.steps, dtype=np.int64)}
-        for kind, flat in (("m", self._m), ("v", self._v)):
-            for name, view in self._views(flat).items():
-                state[f"{kind}.{name}"] = view.cpu().numpy().copy()
-        return state
-
-    def load_state(self, state: dict[str, Array]) -> None:
-        """Take up where `state` was exported; the network's weights are restored by its owner."""
-        expected = {key: value.shape for key, value in self.state().items()}
-        given = {key: np.shape(value) for key, value in state.items()}
-        if expected != given:
-            wrong = sorted(k for k in expected.keys() | given.keys() if expected.get(k) != given.get(k))
-            raise InputError(f"optimiser state: {', '.join(wrong)} missing, unknown or of another shape")
-        self.steps = int(state["steps"])
-        for kind, flat in (("m", self._m), ("v", self._v)):
-            for name, view in self._views(flat).items():
-                view.copy_(torch.from_numpy(np.ascontiguousarray(state[f"{kind}.{name}"])))
-
-    def _views(self, flat: Tensor) -> dict[str, Tensor]:
-        shapes = [self.network.get_parameter(name).shape for name in self._names]
-        parts = torch.split(flat, [shape.numel() for shape in shapes])
-        return {name: part.view(shape) for name, part, shape in zip(self._names, parts, shapes, strict=True)}
-
-    @torch.no_grad()
-    def _update(self) -> None:
-        self.steps += 1
-        c = self.adam
-        rate = c.lr / (1 - c.beta1**self.steps)
-        root = (1 - c.beta2**self.steps) ** -0.5
-        x, g, m, v = self._flat, self._gradient, self._m, self._v
-        if self.engine == "torch":
-            m.lerp_(g, 1 - c.beta1)
-            v.mul_(c.beta2).addcmul_(g, g, value=1 - c.beta2)
-            x.addcdiv_(m, v.sqrt().mul_(root).add_(c.eps), value=-rate)
-            return
-        real = self._compiled.dtype.type if self._compiled else float
-        scalars = Adam(*map(real, (rate, c.beta1, c.beta2, 1 - c.beta1, 1 - c.beta2, root, c.eps)))
-        update(x.numpy(), g.numpy(), m.numpy(), v.numpy(), scalars, numba.get_num_threads())
-
-
-class Adam(NamedTuple):
-    """One step's constants: `rate` is lr/(1 − β₁ᵗ), `root` is 1/√(1 − β₂ᵗ)."""
-
-    rate: Any
-    keep1: Any
-    keep2: Any
-    new1: Any
-    new2: Any
-    root: Any
-    eps: Any
-
-
-@kernels.compiled
-def _update_some(x: Array, g: Array, m: Array, v: Array, c: Adam) -> None:
-    for j in range(len(x)):
-        first = c.keep1 * m[j] + c.new1 * g[j]
-        second = c.keep2 * v[j] + c.new2 * g[j] * g[j]
-        m[j], v[j] = first, second
-        x[j] -= c.rate * first / (math.sqrt(second) * c.root + c.eps)
-
-
-@kernels.parallel
-def update(x: Array, g: Array, m: Array, v: Array, c: Adam, workers: int) -> None:
-    """One step of Adam over flat arrays."""
-    share = (len(x) + workers - 1) // workers
-    for w in numba.prange(workers):
-        lo, hi = w * share, min(len(x), (w + 1) * share)
-        _update_some(x[lo:hi], g[lo:hi], m[lo:hi], v[lo:hi], c)
+        return self.optimiser.views(self.optimiser.gradient)
 
 
 class Gradient:
     """The hand-written gradient of eq 8 for a network on the CPU; its buffers live from step to step."""
 
-    def __init__(self, network: Network, gradients: dict[str, Tensor]) -> None:
+    def __init__(self, network: Network, optimiser: FlatAdam) -> None:
         self.config = network.config
         self.parameters = {name: p.detach() for name, p in network.named_parameters()}
-        self.gradients = gradients
+        self.gradients = optimiser.views(optimiser.gradient)
+        self.lazy = optimiser if isinstance(optimiser, LazyAdam) else None
         self.dtype = self.parameters["U"].numpy().dtype
         self._buffers: dict[str, Array] = {}
+        self._marks = {name: np.zeros(len(self.parameters[name]), np.int32) for name in "UV"}
         self._touched: tuple[Array, Array] = (np.empty(0, np.int32), np.empty(0, np.int32))
 
     def __call__(self, batch: Batch, transport: TransportConfig) -> StepResult:
@@ -203,10 +127,10 @@ class Gradient:
         dU[self._touched[0]], dV[self._touched[1]] = 0, 0
 
         positives = batch.procedures.lengths
-        D = self._side("D", batch.diagnoses.offsets, batch.diagnoses.values, U, workers)
+        D = self._side("U", batch.diagnoses.offsets, batch.diagnoses.values, U, workers)
         positive, negative = batch.procedures, batch.negatives
         indptr, targets = merge(positive.offsets, positive.values, negative.offsets, negative.values)
-        P = self._side("P", indptr, targets, V, workers)
+        P = self._side("V", indptr, targets, V, workers)
         self._touched = D.codes, P.codes
         plans = empty_plans(offsets_of(batch.diagnoses.lengths * positives * mutual), self.dtype)
         out = self._pass(D, P, fusion)
@@ -236,7 +160,9 @@ class Gradient:
         )
 
     def _side(self, name: str, indptr: Array, codes: Array, table: Array, workers: int) -> kernels.Side:
-        slot, distinct, groups, places = group(codes, len(table))
+        slot, distinct, groups, places = group(codes, self._marks[name])
+        if self.lazy is not None:
+            self.lazy.refresh(name, distinct)
         shape = len(distinct), table.shape[1]
         rows, unit = self._buffer(name + "rows", shape), self._buffer(name + "unit", shape)
         norm = self._buffer(name + "norm", shape[:1])

@@ -23,6 +23,11 @@ the support of T, so f = β log a tends to the dual potential; its c-transforms 
 f_d = min_p (c_dp − g_p), are feasible, hence ⟨μ, f⟩ + ⟨ν, g⟩ ≤ optimum is a proof, not a guess. Both errors
 are looked at in the first step and in every eighth.
 
+Giving way. The marginals make every diagnosis send its whole weight to some procedure, whether it caused one or
+not, and so blur which diagnosis goes with which procedure (docs/faithfulness.md). With `diagnosis_penalty` or
+`procedure_penalty` the marginal is only asked for, at that price; `penalised` holds the problem and its solution.
+Left at None, both are exact and the plan is the paper's.
+
 Two engines of the same mathematics: a compiled ragged one for the CPU, a padded torch one for other devices.
 
 Axes: i problems, d diagnoses, p procedures; flat arrays hold one problem after another, C and T row by row.
@@ -30,6 +35,7 @@ Axes: i problems, d diagnoses, p procedures; flat arrays hold one problem after 
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -41,6 +47,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dx2px.errors import InputError
+from dx2px.model import penalised
 from dx2px.model.batch import Offsets
 from dx2px.model.kernels import CHECK_EVERY, GAP_FLOOR, ROUNDING, TINY, Plans, Solver, solve_all
 from dx2px.ragged import offsets_of
@@ -62,18 +69,50 @@ class TransportConfig:
     adaptive: bool = True  # β times the spread of the stay's costs, where that is below 1
     max_steps: int = 500
     fixed_steps: int | None = None  # exactly so many steps instead, whatever the errors
+    diagnosis_penalty: float | None = None  # price of leaving μ: None keeps it exactly, 0 lets it go
+    procedure_penalty: float | None = None  # price of leaving the procedures' equal weights, likewise
+    entropy: float = 0.05  # ε of the penalised problem; the paper's has none
 
     def __post_init__(self) -> None:
         values = {"beta": self.beta, "tolerance": self.tolerance, "gap_tolerance": self.gap_tolerance}
+        values["entropy"] = self.entropy
         problems = [
             f"{name} must be positive, not {value}" for name, value in values.items() if not value > 0
         ]
+        problems += self._penalty_problems()
         steps = {"max_steps": self.max_steps, "fixed_steps": self.fixed_steps}
         problems += [
             f"{name} must be at least 1, not {n}" for name, n in steps.items() if n is not None and n < 1
         ]
         if problems:
             raise InputError("transport settings: " + "; ".join(problems))
+
+    def _penalty_problems(self) -> list[str]:
+        given = {"diagnosis_penalty": self.diagnosis_penalty, "procedure_penalty": self.procedure_penalty}
+        problems = [
+            f"{name} must be 0 or more, not {rho}"
+            for name, rho in given.items()
+            if rho is not None and not 0 <= rho < math.inf
+        ]
+        if all(rho == 0 for rho in given.values()):
+            problems.append("with both penalties 0 nothing is left of the marginals: set one of them")
+        return problems
+
+    @classmethod
+    def semi_relaxed(cls, entropy: float = 0.05) -> TransportConfig:
+        """The procedures' marginal alone: each procedure chooses its diagnoses by itself."""
+        return cls(diagnosis_penalty=0.0, entropy=entropy)
+
+    @property
+    def penalised(self) -> bool:
+        """Whether a marginal may give way; False is the paper's problem."""
+        return self.diagnosis_penalty is not None or self.procedure_penalty is not None
+
+    @property
+    def penalties(self) -> tuple[float, float]:
+        """Of the diagnoses' and the procedures' marginal; infinity where it is exact."""
+        rho_d, rho_p = self.diagnosis_penalty, self.procedure_penalty
+        return math.inf if rho_d is None else rho_d, math.inf if rho_p is None else rho_p
 
     @property
     def steps(self) -> int:
@@ -83,7 +122,8 @@ class TransportConfig:
         """The settings as the compiled kernels take them."""
         real, fixed = dtype.type, self.fixed_steps is not None
         tolerances = real(self.tolerance), real(self.gap_tolerance)
-        return Solver(real(self.beta), *tolerances, self.steps, fixed, self.adaptive)
+        penalised = self.penalised, real(self.entropy), *(real(rho) for rho in self.penalties)
+        return Solver(real(self.beta), *tolerances, self.steps, fixed, self.adaptive, *penalised)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +134,8 @@ class TransportResult:
     indptr: Offsets  # (i + 1,) where each plan starts
     rows: Offsets  # (i,) |D_i|
     cost: Floats  # (i,) ⟨C, T⟩
-    marginal_error: Floats  # (i,) ‖T1 − μ‖₁ + ‖Tᵀ1 − ν‖₁
-    gap: Floats  # (i,) ⟨C, T⟩ minus a proven lower bound of the optimum
+    marginal_error: Floats  # (i,) ‖T1 − μ‖₁ + ‖Tᵀ1 − ν‖₁, of the marginals that are exact
+    gap: Floats  # (i,) ⟨C, T⟩, with its penalties, minus a proven lower bound of the optimum
     iterations: NDArray[np.int64]  # (i,)
     converged: NDArray[np.bool_]  # (i,)
 
@@ -202,6 +242,9 @@ def solve_torch(
     in_mu, in_nu = _mask(rows, n, mu.device), _mask(columns, m, mu.device)  # (i, d) (i, p)
     in_plan = in_mu[:, :, None] & in_nu[:, None, :]  # (i, d, p)
     C, M, N = _pad(cost, in_plan), _pad(mu, in_mu), _pad(nu, in_nu)
+    if config.penalised:
+        how = config.entropy, config.penalties, config.tolerance, config.steps, config.fixed_steps is not None
+        return _result(*penalised.scale(C, M, N, *how), in_plan, rows, columns)
     least = torch.where(in_plan, C, torch.inf).amin((1, 2))  # (i,)
     C = torch.where(in_plan, C - least[:, None, None], 0)
     spread = C.amax((1, 2))  # (i,)
@@ -237,6 +280,13 @@ def solve_torch(
             break
         C, G, T, M, N, a = (x[~done] for x in (C, G, T, M, N, a))
         least, floor, beta, active = least[~done], floor[~done], beta[~done], active[~done]
+    return _result(plan, evidence, iterations, converged, in_plan, rows, columns)
+
+
+def _result(
+    plan: Tensor, evidence: Tensor, iterations: Tensor, converged: Tensor, in_plan: Tensor,
+    rows: NDArray[np.integer], columns: NDArray[np.integer],
+) -> TransportResult:  # fmt: skip
     return TransportResult(
         plan[in_plan].cpu().numpy(), offsets_of(rows * columns), np.asarray(rows, np.int64),
         *_three(evidence.cpu().numpy()), iterations.cpu().numpy(), converged.cpu().numpy(),

@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import os
+import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,15 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from dx2px.cohort import Cohort
+from dx2px.cohort import Cohort, CohortStream
+from dx2px.cohort.file import CODE_LISTS
 from dx2px.errors import ModelError
 from dx2px.storage import atomic_path
 from dx2px.training.history import Epoch, Sums
 
 Array = NDArray[Any]
 FORMAT = 1
+SAVING_SHARE = 0.05  # of the time, at most, for checkpoints inside an epoch
 
 
 @dataclass
@@ -85,6 +88,21 @@ class Checkpoint:
             raise ModelError(f"{os.fspath(path)} is not a whole checkpoint of this version.") from error
 
 
+class Rhythm:
+    """When to write a checkpoint inside an epoch: every so many seconds, but rarely where writing takes long."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self._last, self._took = seconds, time.monotonic(), 0.0
+
+    def due(self) -> bool:
+        """Whether it is time."""
+        return time.monotonic() - self._last >= max(self.seconds, self._took / SAVING_SHARE)
+
+    def saved(self, took: float) -> None:
+        """A checkpoint was written just now."""
+        self._last, self._took = time.monotonic(), took
+
+
 def fingerprint(cohort: Cohort, *rows: Array) -> str:
     """A hash of the stays' codes and of the parts they are split into; no identifiers enter it."""
     digest = hashlib.sha256()
@@ -95,6 +113,22 @@ def fingerprint(cohort: Cohort, *rows: Array) -> str:
         digest.update(lists.values.tobytes())
     for part in rows:
         digest.update(np.ascontiguousarray(part, dtype=np.int64).tobytes())
+    return digest.hexdigest()
+
+
+def stream_fingerprint(stream: CohortStream) -> str:
+    """`fingerprint` of a cohort that is not held: the file is read twice a kind of code."""
+    digest = hashlib.sha256()
+    for vocabulary in (stream.diagnosis_vocabulary, stream.procedure_vocabulary):
+        digest.update("\n".join(vocabulary).encode())
+    for name in CODE_LISTS:
+        end = np.zeros(1, np.int64)
+        digest.update(end.tobytes())
+        for lists in stream.groups(name):
+            digest.update((lists.offsets[1:] + end).tobytes())
+            end += lists.offsets[-1]
+        for lists in stream.groups(name):
+            digest.update(lists.values.tobytes())
     return digest.hexdigest()
 
 

@@ -1,7 +1,9 @@
-"""Algorithm 1: epochs of batches, each a transport update and a gradient step."""
+"""Epochs of batches, each a step of the learner (for the paper's model: Algorithm 1)."""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import math
 import os
 import time
@@ -9,20 +11,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from dx2px.cohort import Cohort
 from dx2px.errors import ModelError, TrainingError
-from dx2px.model.network import Network
-from dx2px.model.step import Stepper, StepResult
-from dx2px.training.batches import Batches, Rows
-from dx2px.training.checkpoint import Checkpoint, Position, fingerprint
-from dx2px.training.config import Device, TrainingConfig
+from dx2px.model.batch import Batch
+from dx2px.model.step import StepResult
+from dx2px.training.batches import Rows
+from dx2px.training.checkpoint import Checkpoint, Position, Rhythm
+from dx2px.training.config import Device, LoopConfig, Start
 from dx2px.training.history import Epoch, Progress, Sums
+from dx2px.training.processes import ALONE, Processes
+from dx2px.training.stays import HeldStays, TrainingStays
 
 Weights = dict[str, NDArray[Any]]
-Validate = Callable[[Network], float]
+Validate = Callable[[Any], float]  # of the network
+SAVE_EVERY = 60.0  # seconds between checkpoints inside an epoch
 
 
 @dataclass(frozen=True)
@@ -45,27 +51,34 @@ class Outcome:
 
 
 class Trainer:
-    """One run over the rows of a cohort. Weights depend on cohort, rows, config and machine alone."""
+    """One run over the rows of a cohort, or over stays that pass by.
+
+    Weights depend on stays, config and machine alone; with several processes, each of which makes a run of the same
+    stays, they are the same but for the order of sums. The first process validates and writes the checkpoint.
+    """
 
     def __init__(
         self,
-        cohort: Cohort,
-        rows: Rows,
-        config: TrainingConfig,
+        cohort: Cohort | TrainingStays,
+        rows: Rows | None,
+        config: LoopConfig,
         *,
         validate: Validate | None = None,
         device: Device = "cpu",
         checkpoint: str | os.PathLike[str] | None = None,
+        save_every: float = SAVE_EVERY,
+        processes: Processes = ALONE,
     ) -> None:
         self.config, self.validate, self.checkpoint = config, validate, checkpoint
-        self.batches = Batches(cohort, rows, config.batch_size, config.seed)
-        self.data = fingerprint(cohort, rows)
-        sizes = len(cohort.diagnosis_vocabulary), len(cohort.procedure_vocabulary)
-        network = Network(*sizes, config.model).init(torch.Generator().manual_seed(config.seed), config.init)
-        self.network = network.to(device)
-        self.stepper = Stepper(self.network, config.transport, config.adam)
+        self.processes = processes
+        stays = _stays(cohort, rows)
+        self.batches = stays.batches(config.batch_size, config.seed)
+        self.data = stays.fingerprint()
+        self.learner = config.learner(_start(stays, config.epochs * len(self.batches)), device)
+        self.network = self.learner.network
         self.position = Position()
         self.best: Weights = {}
+        self._rhythm = Rhythm(save_every)
 
     def resume(self) -> None:
         """Take up the run that the checkpoint holds."""
@@ -81,13 +94,19 @@ class Trainer:
         for name, array in held.part("weight").items():
             with torch.no_grad():
                 self.network.get_parameter(name).copy_(torch.from_numpy(array))
-        self.stepper.load_state(held.part("optimiser"))
+        self.learner.optimiser.load_state(held.part("optimiser"))
         self.best = held.part("best")
         self.position = held.position
+
+    def take_up(self) -> None:
+        """Resume where the checkpoint is of this very run, as after a restart; else begin."""
+        with contextlib.suppress(ModelError):
+            self.resume()
 
     def run(self, hooks: Hooks | None = None) -> Outcome:
         """Learn until the last epoch, until patience runs out, or until asked to stop."""
         hooks = hooks or Hooks()
+        self.processes.check_same(self._state())
         while self.position.epoch < self.config.epochs and not self._out_of_patience():
             if not self._run_epoch(hooks):
                 self._save()
@@ -99,15 +118,27 @@ class Trainer:
     def _run_epoch(self, hooks: Hooks) -> bool:
         """The rest of the current epoch; False when asked to stop before its end."""
         at = self.position
-        for batch in self.batches.epoch(at.epoch, at.step):
+        for batch in self.batches.epoch(at.epoch, at.step, self.processes.cut):
             start = time.perf_counter()
-            result = self.stepper.step(batch)
+            result = self._step(batch)
             self._add(at.sums, result, time.perf_counter() - start)
             at.step += 1
             hooks.progress(self._progress())
-            if at.step < len(self.batches) and hooks.stop():
-                return False
+            if at.step < len(self.batches):
+                if self.processes.any(hooks.stop()):
+                    return False
+                if self._rhythm.due():
+                    self._save()
         return True
+
+    def _step(self, batch: Batch) -> StepResult:
+        """One update from this process's share of a batch and the others'."""
+        optimiser = self.learner.optimiser
+        self.processes.prepare(optimiser)
+        result = self.learner.gradient(batch) if len(batch) else StepResult(0, 0.0, 0.0)
+        self.processes.sum_gradient(optimiser)
+        self.learner.update()
+        return self.processes.sum_result(result)
 
     def _add(self, sums: Sums, result: StepResult, seconds: float) -> None:
         if not math.isfinite(result.loss_predictive + result.loss_transport):
@@ -124,13 +155,17 @@ class Trainer:
 
     def _end_epoch(self) -> Epoch:
         at = self.position
-        f1 = self.validate(self.network) if self.validate else math.nan
+        self.learner.optimiser.settle()
+        f1 = self.processes.of_first(self._validation())
         epoch = at.sums.epoch(at.epoch + 1, f1)
         at.history.append(epoch)
         if f1 > at.best_f1:
             at.best_f1, at.best_epoch, self.best = f1, at.epoch + 1, self._weights()
         at.epoch, at.step, at.sums = at.epoch + 1, 0, Sums()
         return epoch
+
+    def _validation(self) -> float:
+        return self.validate(self.network) if self.validate and self.processes.first else math.nan
 
     def _out_of_patience(self) -> bool:
         patience = self.config.patience
@@ -140,7 +175,7 @@ class Trainer:
         at, steps = self.position, len(self.batches)
         done = sum(epoch.seconds for epoch in at.history) + at.sums.seconds
         share = (at.epoch * steps + at.step) / (self.config.epochs * steps)
-        total = at.sums.predictive + self.config.model.alpha * at.sums.transport
+        total = at.sums.predictive + self.config.alpha * at.sums.transport
         return Progress(
             epoch=at.epoch + 1,
             epochs=self.config.epochs,
@@ -155,16 +190,37 @@ class Trainer:
         return {name: p.detach().cpu().numpy().copy() for name, p in self.network.named_parameters()}
 
     def _save(self) -> None:
-        if self.checkpoint is None:
+        if self.checkpoint is None or not self.processes.first:
             return
-        parts = {"weight": self._weights(), "best": self.best, "optimiser": self.stepper.state()}
+        start = time.monotonic()
+        parts = {"weight": self._weights(), "best": self.best, "optimiser": self.learner.optimiser.state()}
         arrays = {f"{part}.{name}": array for part, named in parts.items() for name, array in named.items()}
         Checkpoint(self.config.to_dict(), self.data, self.position, arrays).save(self.checkpoint)
+        self._rhythm.saved(time.monotonic() - start)
+
+    def _state(self) -> str:
+        """All that must be the same in every process."""
+        at, weights = self.position, self.learner.optimiser.flat.cpu().numpy()
+        digest = hashlib.sha256(weights.tobytes()).hexdigest()
+        return f"{self.config.to_dict()} {self.data} {at.epoch} {at.step} {digest}"
 
     def _outcome(self, finished: bool) -> Outcome:
         at = self.position
+        self.learner.optimiser.settle()
         keep_best = self.best and (self.config.keep == "best" or self.config.patience is not None)
         return Outcome(self.best if keep_best else self._weights(), at.history, at.best_epoch, finished)
+
+
+def _stays(cohort: Cohort | TrainingStays, rows: Rows | None) -> TrainingStays:
+    if isinstance(cohort, Cohort):
+        return HeldStays(cohort, np.arange(len(cohort)) if rows is None else rows)
+    return cohort
+
+
+def _start(stays: TrainingStays, steps: int) -> Start:
+    categories = stays.vocabularies[0].categories, stays.vocabularies[1].categories
+    diagnoses, procedures = stays.counts
+    return Start(diagnoses, categories, procedures, len(stays), steps)
 
 
 def set_threads(threads: int) -> None:

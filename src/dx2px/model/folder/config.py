@@ -15,6 +15,7 @@ from dx2px.model.folder.flaws import FlawError
 
 FORMAT = 1
 MARK = "dx2px model"
+_OPTIONAL = {"calibration": dict}
 _TYPES = {"version": str, "method": str, "settings": dict, "arrays": dict, "files": dict, "digest": str}
 
 Record = dict[str, Any]
@@ -33,7 +34,8 @@ def parse(data: bytes) -> Record:
         raise FlawError("its config.json is not of a dx2px model")
     _check_format(record.get("format"))
     wrong = [name for name, type_ in _TYPES.items() if not isinstance(record.get(name), type_)]
-    if wrong or record.keys() - _TYPES.keys() != {"kind", "format"}:
+    wrong += [name for name, type_ in _OPTIONAL.items() if not isinstance(record.get(name, type_()), type_)]
+    if wrong or record.keys() - _TYPES.keys() - _OPTIONAL.keys() != {"kind", "format"}:
         raise FlawError("its config.json lacks entries, or has entries that do not belong there")
     unsigned = {name: value for name, value in record.items() if name != "digest"}
     if _digest(unsigned) != record["digest"] or _text(record) != data:

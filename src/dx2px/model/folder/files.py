@@ -1,9 +1,10 @@
 """The files of a model folder, written and read together.
 
-config.json          format, version, method, settings, shapes of the arrays, SHA-256 of each file
+config.json          format, version, method, settings, shapes of the arrays, SHA-256 of each file, and, in models
+                     that have it, the calibration of their scores
 vocabulary.parquet   kind, index, code, count: a row of U for each diagnosis, a row of V for each procedure;
                      `count` is the number of training stays with the code, or null
-weights.safetensors  the arrays, float32
+weights.safetensors  the arrays, float32, or float16 where the model was written so to be small
 history.parquet      what training measured, a row an epoch, numbers alone
 MODEL_CARD.md        what the model is, for people
 split.parquet        optional: the part of each stay, as `Split.save` writes it; no identifiers
@@ -17,14 +18,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import safetensors.numpy
 from safetensors import SafetensorError
 
 from dx2px.errors import ModelError
+from dx2px.model.calibration import Calibration
 from dx2px.model.folder import config, layouts, tables
 from dx2px.model.folder.flaws import FlawError, raise_all
 from dx2px.model.folder.replacement import replacing, set_aside
@@ -57,14 +60,19 @@ class ModelFiles:
     diagnosis_counts: Sequence[int] | None = None  # training stays with each code
     procedure_counts: Sequence[int] | None = None
     split: bytes | None = None  # the file that `Split.save` writes
+    calibration: Calibration | None = None  # models made before there was one only rank
     version: str = __version__  # of the dx2px that made the model
 
 
-def write_folder(path: str | os.PathLike[str], files: ModelFiles) -> None:
-    """Write a model folder, all or nothing; it replaces an earlier model, and refuses to replace all else."""
+def write_folder(path: str | os.PathLike[str], files: ModelFiles, *, half: bool = False) -> None:
+    """Write a model folder, all or nothing; it replaces an earlier model, and refuses to replace all else.
+
+    With `half` the arrays are rounded to half precision, which halves the folder.
+    """
     try:
+        files = replace(files, arrays=halved(files.arrays)) if half else files
         _check(files)
-        contents = _contents(files)
+        contents = _contents(files, half)
     except FlawError as flaw:
         raise ModelError(f"This model cannot be saved: {flaw}.") from flaw
     final = Path(path).resolve()
@@ -106,27 +114,34 @@ def _texts(value: Any) -> Iterator[str]:
         yield from (text for part in value for text in _texts(part))
 
 
-def _contents(files: ModelFiles) -> dict[str, bytes]:
+def halved(arrays: Mapping[str, layouts.Array]) -> dict[str, layouts.Array]:
+    """The arrays as a folder in half precision gives them back."""
+    with np.errstate(over="ignore"):  # what is too large for it becomes infinite, which no folder may hold
+        return {name: array.astype(np.float16).astype(np.float32) for name, array in arrays.items()}
+
+
+def _contents(files: ModelFiles, half: bool) -> dict[str, bytes]:
     counts = [files.diagnosis_counts, files.procedure_counts]
+    kept = {name: array.astype(np.float16 if half else array.dtype) for name, array in files.arrays.items()}
     contents = {
         VOCABULARY: tables.vocabulary_bytes([files.diagnoses, files.procedures], counts),
         # As bytes: the library's own way to a file leaves it unsynced and readable by its owner alone.
-        WEIGHTS: safetensors.numpy.save(
-            {name: array.copy(order="C") for name, array in files.arrays.items()}
-        ),
+        WEIGHTS: safetensors.numpy.save({name: array.copy(order="C") for name, array in kept.items()}),
         HISTORY: tables.history_bytes(files.history),
         CARD: files.card.encode(),
     }
     if files.split is not None:
         tables.check_split(files.split, SPLIT)
         contents[SPLIT] = files.split
-    record = {
+    record: config.Record = {
         "version": files.version,
         "method": files.method,
         "settings": dict(files.settings),
-        "arrays": _shapes(files.arrays),
+        "arrays": _shapes(kept),
         "files": {name: config.sha256(data) for name, data in contents.items()},
     }
+    if files.calibration is not None:
+        record["calibration"] = files.calibration.to_dict()
     return contents | {CONFIG: config.render(record)}
 
 
@@ -142,14 +157,22 @@ def _files(record: config.Record, contents: Mapping[str, bytes]) -> ModelFiles:
         settings=record["settings"],
         diagnoses=diagnoses,
         procedures=procedures,
-        arrays=arrays,
+        arrays=_single(arrays),
         history=tables.read_history(contents[HISTORY], HISTORY),
         card=_decode(contents[CARD]),
         diagnosis_counts=counts[0],
         procedure_counts=counts[1],
         split=contents.get(SPLIT),
+        calibration=_calibration(record),
         version=record["version"],
     )
+
+
+def _calibration(record: config.Record) -> Calibration | None:
+    try:
+        return Calibration.from_dict(record["calibration"]) if "calibration" in record else None
+    except (ValueError, OverflowError) as error:
+        raise FlawError(f"its calibration cannot be used ({error})") from error
 
 
 def _arrays(data: bytes) -> dict[str, layouts.Array]:
@@ -157,6 +180,11 @@ def _arrays(data: bytes) -> dict[str, layouts.Array]:
         return safetensors.numpy.load(data)
     except (SafetensorError, KeyError, ValueError) as error:
         raise FlawError(f"{WEIGHTS} is not a readable safetensors file") from error
+
+
+def _single(arrays: Mapping[str, layouts.Array]) -> dict[str, layouts.Array]:
+    half = all(array.dtype == np.float16 for array in arrays.values())
+    return {name: array.astype(np.float32) if half else array for name, array in arrays.items()}
 
 
 def _shapes(arrays: Mapping[str, layouts.Array]) -> dict[str, Any]:

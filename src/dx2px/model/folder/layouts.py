@@ -28,6 +28,13 @@ LAYOUTS: Mapping[str, Layout] = {
     "e+sa": ATTENTION,
     "e+ma": EMBEDDINGS,
     "e+sa+ma": ATTENTION,
+    "coupling": {
+        **EMBEDDINGS,
+        "G": ("dim", "dim"),
+        "g": ("dim",),
+        "s": ("diagnosis",),
+        "b": ("procedure",),
+    },
     "popularity": POPULARITY,
     "cooccurrence": {**POPULARITY, "T": ("diagnosis", "procedure")},
     "word2vec": {**POPULARITY, **EMBEDDINGS},

@@ -1,0 +1,66 @@
+"""One training step of the default model: gradient, schedule, Adam."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from dx2px.model.adam import AdamConfig, FlatAdam
+from dx2px.model.batch import Batch
+from dx2px.model.coupling import CouplingNetwork
+from dx2px.model.draws import SharedDraws, Source
+from dx2px.model.step import StepResult
+
+
+@dataclass(frozen=True)
+class OneCycle:
+    """The learning rate rises from `start`·lr to lr over the first `warm_up` of the steps, then falls to `end`·lr."""
+
+    steps: int
+    warm_up: float = 0.2
+    start: float = 0.04
+    end: float = 4e-6
+
+    def rate(self, step: int) -> float:
+        """The share of the learning rate at a step, counted from 0; both flanks are half a cosine."""
+        peak = max(self.warm_up * self.steps, 1.0)
+        if step < peak:
+            return _between(self.start, 1.0, step / peak)
+        return _between(1.0, self.end, (step - peak) / max(self.steps - peak, 1.0))
+
+
+class CouplingStepper:
+    """Moves a coupling network batch by batch. What dropout leaves out is a function of (seed, step) alone."""
+
+    def __init__(self, network: CouplingNetwork, adam: AdamConfig, schedule: OneCycle, seed: int) -> None:
+        self.network, self.schedule, self.seed = network, schedule, seed
+        self.optimiser = FlatAdam(network, adam)
+
+    def step(self, batch: Batch) -> StepResult:
+        """One update; the loss is that before it."""
+        result = self.gradient(batch)
+        self.update()
+        return result
+
+    def update(self) -> None:
+        """Move along the gradient, with the learning rate that the schedule has for this step."""
+        self.optimiser.update(self.optimiser.config.lr * self.schedule.rate(self.optimiser.steps))
+
+    def gradient(self, batch: Batch) -> StepResult:
+        """The batch's loss, a sum over its stays; its gradient is left in the optimiser."""
+        loss = self.network.loss(batch.diagnoses, batch.procedures, self._draws(batch))
+        parts = torch.autograd.grad(loss, list(self.network.parameters()))
+        torch.cat([part.reshape(-1) for part in parts], out=self.optimiser.gradient)
+        return StepResult(len(batch), loss.item(), 0.0)
+
+    def _draws(self, batch: Batch) -> Source:
+        mixed = np.random.SeedSequence([self.seed, self.optimiser.steps]).generate_state(1, np.uint64)
+        generator = torch.Generator().manual_seed(int(mixed[0] >> np.uint64(1)))
+        return generator if batch.share is None else SharedDraws(generator, batch.share, len(batch))
+
+
+def _between(start: float, end: float, share: float) -> float:
+    return end + (start - end) * (1 + math.cos(math.pi * min(share, 1.0))) / 2

@@ -1,0 +1,68 @@
+"""Stays to learn from, held in memory or passing by."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dx2px.cohort import Cohort, Vocabulary
+from dx2px.training.batches import Batches, BatchSource, Rows
+from dx2px.training.checkpoint import fingerprint
+
+Counts = NDArray[np.int64]
+
+
+class TrainingStays(Protocol):
+    """What the training loop must know of its stays."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
+        """Of diagnoses and of procedures."""
+
+    @property
+    def counts(self) -> tuple[Counts, Counts]:
+        """Training stays with each diagnosis and with each procedure."""
+
+    def fingerprint(self) -> str:
+        """A hash of the stays' codes and of which of them teach."""
+
+    def batches(self, size: int, seed: int) -> BatchSource:
+        """The batches of each epoch."""
+
+
+class HeldStays:
+    """Some rows of a cohort in memory."""
+
+    def __init__(self, cohort: Cohort, rows: Rows) -> None:
+        self.cohort, self.rows = cohort, rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
+        """Of diagnoses and of procedures."""
+        return self.cohort.diagnosis_vocabulary, self.cohort.procedure_vocabulary
+
+    @cached_property
+    def counts(self) -> tuple[Counts, Counts]:
+        """Training stays with each diagnosis and with each procedure."""
+        lists = self.cohort.diagnoses, self.cohort.procedures
+        diagnoses, procedures = (
+            rows.take(self.rows).counts(len(vocabulary))
+            for rows, vocabulary in zip(lists, self.vocabularies, strict=True)
+        )
+        return diagnoses, procedures
+
+    def fingerprint(self) -> str:
+        """A hash of the stays' codes and of which of them teach."""
+        return fingerprint(self.cohort, self.rows)
+
+    def batches(self, size: int, seed: int) -> Batches:
+        """The batches of each epoch, drawn from all rows."""
+        return Batches(self.cohort, self.rows, size, seed)

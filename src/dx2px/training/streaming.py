@@ -1,0 +1,166 @@
+"""Learning from a cohort file that is larger than memory.
+
+An epoch takes the file's row groups in random order, several at a time into a buffer, and the stays of a buffer in
+random order. Batches run on from buffer to buffer, so an epoch has as many steps as it has in memory.
+Which stays come when is a function of (seed, epoch), so a run can be taken up in the middle of an epoch; buffers
+before that place are not read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dx2px.cohort import CohortStream, Ragged, Split, Vocabulary
+from dx2px.cohort.file import CODE_LISTS
+from dx2px.cohort.splits import TEST
+from dx2px.cohort.stream import joined
+from dx2px.model.batch import Batch
+from dx2px.training.batches import WHOLE, Cut, Draws
+from dx2px.training.checkpoint import stream_fingerprint
+from dx2px.training.stays import Counts
+
+BUFFER = 2**19  # stays; a buffer is the row groups that reach this number
+
+Numbers = NDArray[np.int64]
+Lists = tuple[Ragged, Ragged]  # diagnoses and procedures of the same stays
+
+
+class StreamedStays:
+    """The training part of a cohort file; two bytes a stay are held, its part, and the buffers."""
+
+    def __init__(self, stream: CohortStream, split: Split, fold: int, buffer: int = BUFFER) -> None:
+        self.stream, self.buffer = stream, buffer
+        split.validation(fold)
+        self._part, self._fold = split.part, fold
+        self._starts = np.concatenate([[0], np.cumsum(stream.group_sizes)])
+        groups = range(len(stream.group_sizes))
+        self.group_sizes = np.array([len(self._teaching(number)) for number in groups])  # teaching stays
+
+    def __len__(self) -> int:
+        return int(self.group_sizes.sum())
+
+    @property
+    def vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
+        """Of diagnoses and of procedures."""
+        return self.stream.diagnosis_vocabulary, self.stream.procedure_vocabulary
+
+    @cached_property
+    def counts(self) -> tuple[Counts, Counts]:
+        """Training stays with each diagnosis and with each procedure; reads the file once."""
+        diagnoses, procedures = (np.zeros(len(vocabulary), np.int64) for vocabulary in self.vocabularies)
+        for number in range(len(self.group_sizes)):
+            dx, px = self.group(number)
+            diagnoses += dx.counts(len(diagnoses))
+            procedures += px.counts(len(procedures))
+        return diagnoses, procedures
+
+    @cached_property
+    def data(self) -> str:
+        """The fingerprint of all stays, whatever their part."""
+        return stream_fingerprint(self.stream)
+
+    def fingerprint(self) -> str:
+        """A hash of the stays' codes, of which of them teach, and of what decides their order."""
+        digest = hashlib.sha256(f"{self.data} {self.buffer} {self._fold} {self.stream.group_sizes}".encode())
+        digest.update(self._part.tobytes())
+        return digest.hexdigest()
+
+    def group(self, number: int) -> Lists:
+        """The teaching stays of a row group."""
+        teaching = self._teaching(number)
+        diagnoses, procedures = (lists.take(teaching) for lists in self.stream.group(number, CODE_LISTS))
+        return diagnoses, procedures
+
+    def batches(self, size: int, seed: int) -> StreamedBatches:
+        """The batches of each epoch, drawn buffer by buffer."""
+        return StreamedBatches(self, size, seed)
+
+    def _teaching(self, number: int) -> Numbers:
+        part = self._part[self._starts[number] : self._starts[number + 1]]
+        return np.flatnonzero((part != TEST) & (part != self._fold))
+
+
+@dataclass(frozen=True)
+class StreamedBatches:
+    """The batches of streamed stays; the next buffer is read while the present one teaches."""
+
+    stays: StreamedStays
+    size: int
+    seed: int
+
+    def __len__(self) -> int:
+        return -(-len(self.stays) // self.size)
+
+    def epoch(self, epoch: int, start: int = 0, cut: Cut = WHOLE) -> Iterator[Batch]:
+        """The batches of an epoch from step `start` on, or a cut of each."""
+        step, vocabulary = start, len(self.stays.vocabularies[1])
+        for diagnoses, procedures in self._whole_batches(epoch, start):
+            draws = Draws(vocabulary, self.seed, epoch * len(self) + step)
+            yield draws.batch(diagnoses, procedures, cut)
+            step += 1
+
+    def _whole_batches(self, epoch: int, start: int) -> Iterator[Lists]:
+        plan = self._plan(epoch)
+        ends = np.cumsum([self.stays.group_sizes[groups].sum() for groups in plan])
+        first = int(np.searchsorted(ends, start * self.size, side="right"))
+        skipped = start * self.size - (int(ends[first - 1]) if first else 0)
+        rest: list[Lists] = []
+        for lists in self._buffers(epoch, plan, first):
+            rest.append(_stretch(lists, skipped, len(lists[0])))
+            held, skipped = _joined(rest), 0
+            whole = len(held[0]) // self.size * self.size
+            for at in range(0, whole, self.size):
+                yield _stretch(held, at, at + self.size)
+            rest = [_stretch(held, whole, len(held[0]))]
+        if rest and len(rest[0][0]):
+            yield rest[0]
+
+    def _plan(self, epoch: int) -> list[Numbers]:
+        """The row groups of each buffer."""
+        order = np.argsort(
+            np.random.PCG64([self.seed, epoch]).random_raw(len(self.stays.group_sizes)), kind="stable"
+        )
+        before = np.cumsum(self.stays.group_sizes[order]) - self.stays.group_sizes[order]
+        cuts = np.flatnonzero(np.diff(before // self.stays.buffer)) + 1
+        return np.split(order, cuts)
+
+    def _buffers(self, epoch: int, plan: list[Numbers], first: int) -> Iterator[Lists]:
+        with ThreadPoolExecutor(1) as reader:
+            ahead = None
+            for number in range(first, len(plan)):
+                present = ahead or reader.submit(self._buffer, epoch, number, plan[number])
+                lists = present.result()
+                if number + 1 < len(plan):
+                    ahead = reader.submit(self._buffer, epoch, number + 1, plan[number + 1])
+                yield lists
+
+    def _buffer(self, epoch: int, number: int, groups: Numbers) -> Lists:
+        lists = _joined([self.stays.group(int(group)) for group in groups])
+        keys = np.random.PCG64([self.seed, epoch, number + 1]).random_raw(len(lists[0]))
+        order = np.argsort(keys, kind="stable")
+        return lists[0].take(order), lists[1].take(order)
+
+
+def _stretch(lists: Lists, start: int, stop: int) -> Lists:
+    """Consecutive stays."""
+    diagnoses, procedures = (_rows(part, start, stop) for part in lists)
+    return diagnoses, procedures
+
+
+def _rows(lists: Ragged, start: int, stop: int) -> Ragged:
+    offsets = lists.offsets[start : stop + 1]
+    return Ragged(offsets - offsets[0], lists.values[offsets[0] : offsets[-1]])
+
+
+def _joined(parts: list[Lists]) -> Lists:
+    if len(parts) == 1:
+        return parts[0]
+    diagnoses, procedures = (joined(lists) for lists in zip(*parts, strict=True))
+    return diagnoses, procedures

@@ -1,0 +1,70 @@
+"""Steps of the default model: the schedule, the draws, the way down."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from dx2px.model.adam import AdamConfig
+from dx2px.model.batch import Batch
+from dx2px.model.coupling import CouplingConfig, CouplingNetwork
+from dx2px.model.coupling_step import CouplingStepper, OneCycle
+from dx2px.ragged import Ragged
+
+
+def batch(seed: int = 0, stays: int = 60) -> Batch:
+    """The procedure follows the first diagnosis; the second says nothing."""
+    rng = np.random.default_rng(seed)
+    causes = rng.integers(0, 5, stays)
+    diagnoses = Ragged.from_lists([[c, int(rng.integers(5, 9))] for c in causes.tolist()])
+    procedures = Ragged.from_lists([[c] for c in causes.tolist()])
+    return Batch(diagnoses, procedures, Ragged.from_lists([[(c + 1) % 5] for c in causes.tolist()]))
+
+
+def stepper(steps: int = 60, seed: int = 0) -> CouplingStepper:
+    network = CouplingNetwork(9, 5, CouplingConfig(dim=8))
+    network.init(torch.Generator().manual_seed(0), np.ones(9), np.full(5, 0.2))
+    return CouplingStepper(network, AdamConfig(lr=0.05), OneCycle(steps), seed)
+
+
+def test_the_rate_rises_to_its_peak_and_falls_to_nothing() -> None:
+    cycle = OneCycle(steps=100)
+    rates = np.array([cycle.rate(step) for step in range(101)])
+    assert rates[0] == pytest.approx(cycle.start)
+    assert rates.argmax() == 20
+    assert rates[20] == pytest.approx(1.0)
+    assert rates[100] == pytest.approx(cycle.end)
+    assert (np.diff(rates[:21]) > 0).all()
+    assert (np.diff(rates[20:]) < 0).all()
+    assert cycle.rate(60) == pytest.approx((1 + cycle.end) / 2)
+    assert OneCycle(steps=1).rate(0) == pytest.approx(cycle.start)
+
+
+def test_it_learns_which_diagnosis_counts() -> None:
+    learner = stepper()
+    first = learner.step(batch()).loss_predictive
+    for step in range(1, 60):
+        last = learner.step(batch(step)).loss_predictive
+    assert last < 0.2 * first
+    scores = learner.network.scores(Ragged.from_lists([[c, 7] for c in range(5)]))
+    assert scores.argmax(1).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_resumed_stepper_goes_on_as_if_never_stopped() -> None:
+    whole, other = stepper(), stepper()
+    for step in range(6):
+        whole.step(batch(step))
+        if step < 3:
+            other.step(batch(step))
+    heir = stepper()
+    heir.network.load_state_dict(other.network.state_dict())
+    heir.optimiser.load_state(other.optimiser.state())
+    for step in range(3, 6):
+        heir.step(batch(step))
+    assert torch.equal(heir.optimiser.flat, whole.optimiser.flat)
+
+
+def test_another_seed_leaves_out_others() -> None:
+    losses = {stepper(seed=seed).step(batch()).loss_predictive for seed in (0, 0, 1)}
+    assert len(losses) == 2

@@ -1,0 +1,124 @@
+"""Scoring on Spark: the very answers of the same function run on a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dx2px import score_file
+from dx2px.errors import InputError, ModelError
+from dx2px.inference import Model
+from dx2px.model.folder import ModelFiles, write_folder
+
+STAYS = 5000
+
+
+def write_model(path: Path, seed: int) -> Path:
+    rng = np.random.default_rng(seed)
+    shapes = {"U": (60, 16), "V": (20, 16), "A": (2, 16, 16), "a": (2, 16), "B": (2, 2), "b": (2,)}
+    files = ModelFiles(
+        method="e+sa+ma",
+        settings={"model": {"dim": 16, "heads": 2}},
+        diagnoses=tuple(f"icd9cm:{4000 + 4 * i}" for i in range(60)),
+        procedures=tuple(f"icd9pcs:{3000 + i}" for i in range(20)),
+        arrays={name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()},
+        history=pa.table({"epoch": [1]}),
+        card="# Random\n",
+    )
+    write_folder(path, files)
+    return path
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return write_model(tmp_path / "model", seed=0)
+
+
+@pytest.fixture
+def stays(tmp_path: Path) -> Path:
+    """Known codes, codes with siblings, codes with none, null codes, empty and null lists; ids that are numbers."""
+    rng = np.random.default_rng(1)
+    codes = [*(f"icd9cm:{4000 + i}" for i in range(240)), "icd9cm:V700", "428.0", None]
+    lists: list[Any] = [
+        [codes[i] for i in rng.integers(0, len(codes), rng.integers(0, 9))] for _ in range(STAYS)
+    ]
+    lists[::97] = [None] * len(lists[::97])
+    diagnoses = pa.array(lists, pa.list_(pa.string()))
+    table = pa.table({"sex": ["F"] * STAYS, "stay_id": pa.array(np.arange(STAYS)), "diagnoses": diagnoses})
+    pq.write_table(table, tmp_path / "C.parquet", row_group_size=1300)
+    return tmp_path / "C.parquet"
+
+
+def in_order(table: pa.Table) -> pa.Table:
+    return table.sort_by("stay_id").combine_chunks()
+
+
+def test_answers_are_those_of_the_file(spark: Any, stays: Path, model: Path, tmp_path: Path) -> None:
+    from dx2px.spark import recommend
+
+    score_file(stays, Model.load(model), tmp_path / "R.parquet", top=7)
+    expected = in_order(pq.read_table(tmp_path / "R.parquet"))
+    mixed = spark.read.parquet(str(stays)).repartition(3)
+    for place, frame in enumerate((mixed, mixed.coalesce(1))):
+        out = tmp_path / f"spark{place}"
+        recommend(frame, model, top=7).write.parquet(str(out))
+        found = in_order(pq.read_table(out))
+        assert found.column_names == expected.column_names
+        assert found.cast(expected.schema).equals(expected)
+
+
+def test_small_arrow_batches_change_nothing(spark: Any, stays: Path, model: Path) -> None:
+    from dx2px.spark import recommend
+
+    name = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    usual, frame = spark.conf.get(name), spark.read.parquet(str(stays)).limit(300)
+    expected = sorted(recommend(frame, model).collect())
+    try:
+        spark.conf.set(name, 7)
+        assert sorted(recommend(frame, model).collect()) == expected
+    finally:
+        spark.conf.set(name, usual)
+
+
+def test_a_model_that_was_replaced_is_loaded_anew(spark: Any, stays: Path, model: Path) -> None:
+    """Workers live on and keep their model, but only as long as it is the one that the driver means."""
+    from dx2px.spark import recommend
+
+    frame = spark.read.parquet(str(stays)).where("stay_id < 50")
+    before = recommend(frame, model)
+    first = sorted(before.collect())
+    write_model(model, seed=5)
+    assert sorted(recommend(frame, model).collect()) != first
+
+
+def test_sql_reads_the_lists(spark: Any, stays: Path, model: Path) -> None:
+    from dx2px.spark import recommend
+
+    frame = spark.read.parquet(str(stays)).where("stay_id between 1 and 20")
+    recommend(frame, str(model), top=3).createOrReplaceTempView("answers")
+    rows = spark.sql(
+        "select stay_id, r.* from answers lateral view inline(arrays_zip(recommendations, scores)) r"
+    ).collect()
+    assert rows
+    assert all(row.recommendations.startswith("icd9pcs:") for row in rows)
+    empty = spark.sql("select count(*) from answers where size(recommendations) = 0").first()[0]
+    assert len(rows) == 3 * (20 - empty)
+
+
+def test_wrong_input_is_said_at_once(spark: Any, stays: Path, model: Path, tmp_path: Path) -> None:
+    from dx2px.spark import recommend
+
+    frame = spark.read.parquet(str(stays))
+    with pytest.raises(ModelError, match="there is no such folder"):
+        recommend(frame, tmp_path / "absent")
+    with pytest.raises(InputError, match="need one column diagnoses"):
+        recommend(frame.drop("diagnoses"), model)
+    with pytest.raises(InputError, match="lists of codes as text, not array<int>"):
+        recommend(frame.selectExpr("stay_id", "array(1) as diagnoses"), model)
+    with pytest.raises(InputError, match="at least 1, not 0"):
+        recommend(frame, model, top=0)
