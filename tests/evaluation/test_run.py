@@ -13,15 +13,17 @@ from dx2px.evaluation.metrics import evaluate
 from dx2px.evaluation.parts import learned_from, learning_part
 from dx2px.evaluation.run import RunConfig, Trained, train
 from dx2px.inference import Model
+from dx2px.model.adam import AdamConfig
 from dx2px.model.network import InitConfig, ModelConfig
-from dx2px.model.step import AdamConfig
 from dx2px.training.config import TrainingConfig
 
 
 def config(variant: str = "e+sa+ma", epochs: int = 6) -> RunConfig:
     model = ModelConfig(variant=variant, dim=24, heads=3)  # type: ignore[arg-type]
     init = InitConfig("normal", 0.1)
-    return RunConfig(TrainingConfig(model, init, adam=AdamConfig(lr=0.01), epochs=epochs, batch_size=100))
+    return RunConfig(
+        TrainingConfig(model=model, init=init, adam=AdamConfig(lr=0.01), epochs=epochs, batch_size=100)
+    )
 
 
 @pytest.fixture(scope="module")

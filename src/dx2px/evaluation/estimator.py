@@ -12,13 +12,10 @@ from numpy.typing import NDArray
 from dx2px.codes import Kind, resolve
 from dx2px.cohort import Cohort, Ragged
 from dx2px.errors import InputError
+from dx2px.evaluation.methods import DEFAULT, learned_by, loop_settings
 from dx2px.evaluation.metrics import evaluate
-from dx2px.evaluation.paper import PaperModel
 from dx2px.evaluation.run import SplitConfig, Trained, learn
-from dx2px.model.network import ModelConfig
 from dx2px.model.ranking import top_l
-from dx2px.model.step import AdamConfig
-from dx2px.training.config import TrainingConfig
 
 Lists = Sequence[Sequence[str]]
 
@@ -32,13 +29,13 @@ class ProcedureRecommender:
 
     def __init__(
         self,
-        method: str = "e+sa+ma",
+        method: str = DEFAULT,
         dim: int = 200,
         heads: int = 8,
         alpha: float = 0.1,
-        epochs: int = 25,
+        epochs: int | None = None,
         batch_size: int = 300,
-        lr: float = 0.001,
+        lr: float | None = None,
         seed: int = 0,
     ) -> None:
         self.method = method
@@ -66,27 +63,20 @@ class ProcedureRecommender:
     def fit(self, X: Lists, y: Lists) -> Self:
         """Learn from stays; a stay without diagnoses or procedures is an error."""
         cohort = Cohort.from_lists(_canonical(X, "diagnosis"), _canonical(y, "procedure"))
-        model = ModelConfig(variant=self.method, dim=self.dim, heads=self.heads, alpha=self.alpha)  # type: ignore[arg-type]
-        training = TrainingConfig(
-            model=model,
-            adam=AdamConfig(lr=self.lr),
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            seed=self.seed,
-        )
+        settings = {name: value for name, value in self.get_params().items() if name != "method"}
+        training = loop_settings(self.method, **settings)
         split = SplitConfig(by="stay", test_share=0.0)
-        self.trained_: Trained = learn(cohort, PaperModel(training), split, seed=self.seed)
+        self.trained_: Trained = learn(cohort, learned_by(training), split, seed=self.seed)
         self.classes_ = np.array(cohort.procedure_vocabulary.codes)
         return self
 
     def predict_proba(self, X: Lists) -> NDArray[np.float32]:
-        """sigmoid(v_p·f) of each stay (row) and procedure (column of `classes_`), eq 1; not calibrated."""
-        logits = self._fitted.recommender.scores(self._known(X))
-        return (1 / (1 + np.exp(-logits))).astype(np.float32, copy=False)
+        """The calibrated probability of each stay (row) and procedure (column of `classes_`)."""
+        return self._fitted.calibration.probability(self._scores(X)).astype(np.float32)
 
     def predict(self, X: Lists, top: int = 5) -> list[list[str]]:
         """The `top` best procedures of each stay."""
-        return [self.classes_[row].tolist() for row in top_l(self.predict_proba(X), top)]
+        return [self.classes_[row].tolist() for row in top_l(self._scores(X), top)]
 
     def score(self, X: Lists, y: Lists) -> float:
         """Mean F1@5 over the stays, from 0 to 1; procedures the model does not know count as missed."""
@@ -97,6 +87,9 @@ class ProcedureRecommender:
         truth = Ragged.from_lists([[beyond if i is None else i for i in dict.fromkeys(row)] for row in known])
         found = evaluate(self._fitted.recommender.scores, self._known(X), truth, at=(5,))
         return found.mean("f1")[5] / 100
+
+    def _scores(self, X: Lists) -> NDArray[np.float32]:
+        return self._fitted.recommender.scores(self._known(X))
 
     @property
     def _fitted(self) -> Trained:

@@ -1,9 +1,10 @@
-"""An experiment as data: a TOML file with the recipe of a benchmark and the numbers published for it."""
+"""An experiment as data: a TOML file with the recipe of a benchmark and the numbers published for it, or of a model."""
 
 from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,12 +27,7 @@ class Recipe:
 def load_recipe(path: str | os.PathLike[str]) -> Recipe:
     """Read a recipe; what is wrong with it is said in one sentence."""
     file = Path(path)
-    try:
-        record = tomllib.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"There is no recipe {file}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} is not a TOML file: {error}.") from None
+    record = _record(file)
     settings = record.get("benchmark", {})
     published = {name: _numbers(file, name, values) for name, values in record.get("published", {}).items()}
     try:
@@ -40,6 +36,32 @@ def load_recipe(path: str | os.PathLike[str]) -> Recipe:
         return Recipe(record["name"], BenchmarkConfig(**settings), published)
     except (KeyError, TypeError) as error:
         raise InputError(f"{file} is not a recipe: {error}.") from None
+
+
+def training_options(path: str | os.PathLike[str], known: Collection[str]) -> dict[str, Any]:
+    """The `[train]` table of a recipe: options of `dx2px train` by their names in Python."""
+    file = Path(path)
+    options = _record(file).get("train")
+    if not isinstance(options, dict):
+        raise InputError(f"{file} has no table [train].")
+    if strangers := sorted(options.keys() - set(known)):
+        raise InputError(f"{file}: `dx2px train` has no option {', '.join(strangers)}.")
+    return options
+
+
+def card_notes(path: str | os.PathLike[str]) -> str:
+    """What a recipe wants its model's card to say first; nothing where it has no table [card]."""
+    notes = _record(Path(path)).get("card", {}).get("notes", "")
+    return str(notes).strip()
+
+
+def _record(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"There is no recipe {file}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} is not a TOML file: {error}.") from None
 
 
 def _numbers(file: Path, method: str, values: Any) -> tuple[float, ...]:

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from dx2px.cohort import Cohort, Split, SplitBy, split_cohort
+from dx2px.cohort import Cohort, CohortStream, Split, SplitBy, split_cohort
 from dx2px.errors import InputError
+from dx2px.evaluation.calibration import fit_calibration
 from dx2px.evaluation.card import model_card
+from dx2px.evaluation.learned import LearnedModel
+from dx2px.evaluation.methods import learned_by
 from dx2px.evaluation.metrics import Metrics, evaluate
-from dx2px.evaluation.paper import PaperModel
 from dx2px.evaluation.parts import DATA_KEY
+from dx2px.evaluation.reliability import Reliability, reliability
+from dx2px.evaluation.subgroups import publishable, subgroups
+from dx2px.model.calibration import Calibration
 from dx2px.model.folder import ModelFiles, write_folder
+from dx2px.training.batches import Rows
 from dx2px.training.checkpoint import fingerprint
-from dx2px.training.config import Device, TrainingConfig
+from dx2px.training.config import CouplingTraining, Device, LoopConfig
 from dx2px.training.history import history_table
 from dx2px.training.loop import Hooks, set_threads
 from dx2px.training.recommender import Recommender, Say, silent
+from dx2px.training.stays import HeldStays, TrainingStays
 
 
 @dataclass(frozen=True)
@@ -41,30 +51,67 @@ class SplitConfig:
 class Trained:
     """A method that has learned, with its cohort and the cohort's split."""
 
-    cohort: Cohort
+    cohort: Cohort | CohortStream
     split: Split
     fold: int
     recommender: Recommender
+    notes: str = ""  # for the card
 
     def evaluate(self, part: str = "test") -> Metrics:
         """The metrics over `test`, `validation`, `train` or `all` stays."""
-        rows = {
-            "test": self.split.test,
-            "validation": self.split.validation(self.fold),
-            "train": self.split.training(self.fold),
-            "all": np.arange(len(self.cohort)),
+        stays = self.stays(part)
+        return evaluate(self.recommender.scores, stays.diagnoses, stays.procedures)
+
+    def stays(self, part: str) -> Cohort:
+        """The `test`, `validation`, `train` or `all` stays."""
+        return self.cohort.subset(self.rows(part))
+
+    def rows(self, part: str) -> Rows:
+        """The rows of a part."""
+        rows: dict[str, Callable[[], Rows]] = {
+            "test": lambda: self.split.test,
+            "validation": lambda: self.split.validation(self.fold),
+            "train": lambda: self.split.training(self.fold),
+            "all": lambda: np.arange(len(self.cohort)),
         }
         if part not in rows:
             raise InputError(f"The parts of a cohort are {', '.join(rows)}, not {part!r}.")
-        stays = self.cohort.subset(rows[part])
-        return evaluate(self.recommender.scores, stays.diagnoses, stays.procedures)
+        return rows[part]()
+
+    @cached_property
+    def lessons(self) -> TrainingStays:
+        """The stays that were learned from."""
+        assert isinstance(self.cohort, Cohort)
+        return HeldStays(self.cohort, self.rows("train"))
+
+    @property
+    def data(self) -> str:
+        """The fingerprint of the cohort."""
+        assert isinstance(self.cohort, Cohort)
+        return fingerprint(self.cohort)
+
+    @property
+    def split_settings(self) -> dict[str, Any]:
+        """How the cohort was split, as a model folder says it."""
+        return {"by": self.split.by, "folds": self.split.folds, "fold": self.fold, "seed": self.split.seed}
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """From scores to probabilities, fitted on the validation stays."""
+        stays = self.stays("validation")
+        return fit_calibration(self.recommender.scores, stays.diagnoses, stays.procedures)
+
+    def reliability(self, part: str = "test") -> Reliability:
+        """How well probabilities agree with what was coded."""
+        stays = self.stays(part)
+        return reliability(self.calibration, self.recommender.scores, stays.diagnoses, stays.procedures)
 
     def files(self) -> ModelFiles:
         """All that a model folder holds of this run."""
-        learned = self.cohort.subset(self.split.training(self.fold))
-        split = {"by": self.split.by, "folds": self.split.folds, "fold": self.fold, "seed": self.split.seed}
-        settings = self.recommender.settings() | {"split": split, DATA_KEY: fingerprint(self.cohort)}
-        history = self.recommender.history if isinstance(self.recommender, PaperModel) else []
+        settings = self.recommender.settings() | {"split": self.split_settings, DATA_KEY: self.data}
+        diagnoses, procedures = self.lessons.counts
+        history = self.recommender.history if isinstance(self.recommender, LearnedModel) else []
+        test = self.evaluate("test")
         return ModelFiles(
             method=self.recommender.method,
             settings=settings,
@@ -72,22 +119,33 @@ class Trained:
             procedures=self.cohort.procedure_vocabulary.codes,
             arrays=self.recommender.arrays(),
             history=history_table(history),
-            card=model_card(self.cohort, self.recommender, self.split, len(learned), self.evaluate("test")),
-            diagnosis_counts=learned.diagnosis_counts.tolist(),
-            procedure_counts=learned.procedure_counts.tolist(),
+            card=model_card(
+                self.cohort,
+                self.recommender,
+                self.split,
+                len(self.lessons),
+                test,
+                self.reliability("test"),
+                subgroups(test, self.stays("test")),
+                self.notes,
+            ),
+            diagnosis_counts=publishable(diagnoses),
+            procedure_counts=publishable(procedures),
             split=self.split.to_bytes(),
+            calibration=self.calibration,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model folder, all or nothing."""
-        write_folder(path, self.files())
+        half = isinstance(self.recommender, LearnedModel) and self.recommender.half
+        write_folder(path, self.files(), half=half)
 
 
 @dataclass(frozen=True)
 class RunConfig:
-    """A run of the paper's model: its settings and its split."""
+    """A run of the default model or of the paper's: its settings and its split."""
 
-    training: TrainingConfig = field(default_factory=TrainingConfig)
+    training: LoopConfig = field(default_factory=CouplingTraining)
     split: SplitConfig = field(default_factory=SplitConfig)
 
 
@@ -101,9 +159,9 @@ def train(
     device: Device = "cpu",
     threads: int | None = None,
 ) -> Trained:
-    """Learn the paper's model or one of its variants. With a checkpoint file the run can be stopped and resumed."""
+    """Learn the default model or one of the paper's. With a checkpoint file the run can be stopped and resumed."""
     config = config or RunConfig()
-    model = PaperModel(config.training, hooks=hooks, checkpoint=checkpoint, resume=resume, device=device)
+    model = learned_by(config.training, hooks=hooks, checkpoint=checkpoint, resume=resume, device=device)
     return learn(cohort, model, config.split, seed=config.training.seed, threads=threads)
 
 

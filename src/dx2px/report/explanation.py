@@ -22,7 +22,7 @@ def save_explanation(explanation: Explanation, path: str | os.PathLike[str]) -> 
     """Diagnoses downwards, procedures across with their titles below; the figure grows with their numbers."""
     from matplotlib.figure import Figure
 
-    diagnoses = [d for d in explanation.diagnoses if d.status == "known"]
+    diagnoses = [d for d in explanation.diagnoses if d.status != "unknown"]
     procedures = [p for p in explanation.procedures if p.status == "known"]
     upper, lower = 0.8 + ROW * len(diagnoses), 0.3 + 0.2 * len(procedures)
     wide = 1.0 + COLUMN * len(procedures)

@@ -36,5 +36,9 @@ def check_format(path: str | os.PathLike[str]) -> None:
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write the figure in the format its ending names."""
     check_format(path)
-    with atomic_path(path) as draft:
-        figure.savefig(draft, format=Path(path).suffix[1:].lower(), dpi=150)
+    from matplotlib import rc_context
+
+    kind = Path(path).suffix[1:].lower()
+    dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}  # the same figure is the same file
+    with atomic_path(path) as draft, rc_context({"svg.hashsalt": "dx2px"}):
+        figure.savefig(draft, format=kind, dpi=150, metadata=dateless.get(kind))

@@ -1,0 +1,40 @@
+"""The reliability plot shows the bins where they lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dx2px import InputError
+from dx2px.evaluation.reliability import Agreement, Coverage, Reliability
+from dx2px.report import reliability
+
+BINS = Agreement(np.array([0.01, 0.1, 0.5]), np.array([0.0, 0.12, 0.45]), np.array([9, 9, 9]), slope=0.97)
+TOP = Agreement(np.array([0.2, 0.6]), np.array([0.25, 0.55]), np.array([5, 5]), slope=None)
+TRUST = Reliability(1234, BINS, TOP, (Coverage(0.9, 0.91, 4.5),))
+
+
+@pytest.mark.parametrize(("name", "start"), [("r.png", b"\x89PNG"), ("r.svg", b"<?xml"), ("r.pdf", b"%PDF")])
+def test_formats(tmp_path: Path, name: str, start: bytes) -> None:
+    reliability.save_reliability(TRUST, tmp_path / name)
+    assert (tmp_path / name).read_bytes().startswith(start)
+
+
+def test_points_are_the_bins_in_which_something_was_coded(monkeypatch: pytest.MonkeyPatch) -> None:
+    figures: list[Any] = []
+    monkeypatch.setattr(reliability, "save_figure", lambda figure, path: figures.append(figure))
+    reliability.save_reliability(TRUST, "r.png")
+    everyone, top, diagonal = figures[0].axes[0].get_lines()
+    assert everyone.get_xydata().tolist() == [[0.1, 0.12], [0.5, 0.45]]
+    assert top.get_xydata().tolist() == [[0.2, 0.25], [0.6, 0.55]]
+    assert list(diagonal.get_xdata()) == list(diagonal.get_ydata())
+    assert "slope 0.97" in everyone.get_label()
+    assert "slope" not in top.get_label()
+
+
+def test_another_ending_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"\.png"):
+        reliability.save_reliability(TRUST, tmp_path / "r.gif")
