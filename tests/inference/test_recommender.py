@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,31 @@ def test_significance_and_probability_are_the_scorers(model: Model) -> None:
     assert [one.probability for one in answer.recommendations] == sorted(found.values(), reverse=True)
 
 
+def test_a_set_of_stated_coverage_is_what_reaches_its_threshold(model: Model) -> None:
+    wide, narrow = (model.recommend(["428.0"], coverage=coverage) for coverage in (0.9, 0.5))
+    # Logits of 4280: 6 for 3722, 2 for 0017, 0 for the others; the thresholds are 0.6 and 0.9.
+    assert [one.code for one in wide.recommendations] == ["icd9pcs:3722", "icd9pcs:0017"]
+    assert wide.to_dict()["coverage"] == {"target": 0.9, "set_size": 2, "threshold": 0.6}
+    assert [one.code for one in narrow.recommendations] == ["icd9pcs:3722"]
+    lone = model.recommend(["icd9cm:E030"], coverage=0.5)  # all at one half: the first alone
+    assert [one.code for one in lone.recommendations] == ["icd9pcs:0017"]
+    assert "coverage" not in model.recommend(["428.0"]).to_dict()
+    with pytest.raises(InputError, match=r"from 0\.5 to 0\.9, not 0\.99"):
+        model.recommend(["428.0"], coverage=0.99)
+
+
+def test_a_model_made_before_there_was_a_calibration_only_ranks(tmp_path: Path, model: Model) -> None:
+    write_folder(tmp_path / "old", replace(planted(), calibration=None))
+    old = Model.load(tmp_path / "old")
+    answers = [one.recommend(["428.0", "250.00"], top=4) for one in (old, model)]
+    assert [one.probability for one in answers[0].recommendations] == [None] * 4
+    ranked = [[one.code for one in answer.recommendations] for answer in answers]
+    assert ranked[0] == ranked[1]
+    assert old.probabilities(np.zeros((1, 4), np.float32)) is None
+    with pytest.raises(ModelError, match="no calibration, so it can promise no coverage"):
+        old.recommend(["428.0"], coverage=0.9)
+
+
 def test_reasons_are_the_columns_of_the_plan(model: Model) -> None:
     answer = model.recommend(["428.0", "250.00"], top=2)
     for one in answer.recommendations:
@@ -87,24 +113,24 @@ def test_a_code_typed_twice_counts_once(model: Model) -> None:
 
 
 def test_unknown_codes_are_reported_and_change_nothing(model: Model) -> None:
-    with_strangers = model.recommend(["401.9", "428.0", "hello", "I50.9", "icd9pcs:3722"])
+    with_strangers = model.recommend(["599.0", "428.0", "hello", "I50.9", "icd9pcs:3722"])
     found = {one.code: (one.status, one.significance) for one in with_strangers.diagnoses}
     assert found == {
-        "icd9cm:4019": ("unknown", 0.0),
+        "icd9cm:5990": ("unknown", 0.0),
         "icd9cm:4280": ("known", 1.0),
         "hello": ("unknown", 0.0),
         "icd10cm:I509": ("unknown", 0.0),
         "icd9pcs:3722": ("unknown", 0.0),
     }
     titles = {one.code: one.title for one in with_strangers.diagnoses}
-    assert "hypertension" in titles["icd9cm:4019"].lower()
+    assert "urinary tract infection" in titles["icd9cm:5990"].lower()
     assert titles["hello"] == "not an ICD diagnosis code"
     assert with_strangers.recommendations == model.recommend(["428.0"]).recommendations
 
 
 def test_no_known_code_is_an_error_that_names_them(model: Model) -> None:
-    with pytest.raises(InputError, match=r"^The model knows none of these diagnoses: icd9cm:4019, hello\.$"):
-        model.recommend(["401.9", "hello"])
+    with pytest.raises(InputError, match=r"^The model knows none of these diagnoses: icd9cm:5990, hello\.$"):
+        model.recommend(["599.0", "hello"])
     with pytest.raises(InputError, match="at least one code"):
         model.recommend([])
     with pytest.raises(InputError, match="at least 1, not 0"):
@@ -191,7 +217,7 @@ def test_a_vocabulary_of_the_wrong_kind_is_refused() -> None:
 def test_answering_imports_neither_torch_nor_numba_nor_ibis(folder: Path) -> None:
     script = (
         "import sys\nfrom dx2px.inference import Model\n"
-        "Model.load(sys.argv[1]).recommend(['428.0'])\n"
+        "Model.load(sys.argv[1]).recommend(['I50.9', '428.9', '428.0'], coverage=0.9, map=True)\n"
         "print([m for m in ('torch', 'numba', 'ibis', 'scipy', 'sklearn', 'matplotlib') if m in sys.modules])"
     )
     command = [sys.executable, "-c", script, str(folder)]

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from dx2px.inference import transport
-from dx2px.inference.transport import cosine_costs, solve
+from dx2px.inference.transport import Penalties, cosine_costs, solve, solve_penalised
 from dx2px.model import kernels
 from dx2px.model.transport import TransportConfig, solve_torch
 
@@ -88,3 +88,25 @@ def test_what_did_not_converge_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     found = solve(C, mu, nu)
     assert (found.iterations, found.converged) == (2, False)
     assert found.gap > 0
+
+
+@pytest.mark.parametrize(("n", "m"), SIZES)
+@pytest.mark.parametrize("rhos", [(0.0, None), (0.2, None), (1.0, 0.5), (None, 0.5)])
+def test_penalised_plans_are_the_model_rooms(n: int, m: int, rhos: tuple[float | None, float | None]) -> None:
+    config = TransportConfig(diagnosis_penalty=rhos[0], procedure_penalty=rhos[1], entropy=0.1)
+    for seed in range(3):
+        C, mu, nu = problem(n, m, seed)
+        flat = (torch.from_numpy(x.reshape(-1)) for x in (C, mu, nu))
+        other = solve_torch(*flat, np.array([n]), np.array([m]), config)
+        found = solve_penalised(C, mu, nu, Penalties(*config.penalties, entropy=0.1))
+        assert (found.iterations, found.converged) == (other.iterations[0], other.converged[0])
+        np.testing.assert_allclose(found.plan, other[0], atol=1e-9)
+        assert found.cost == pytest.approx(other.cost[0])
+        assert found.gap == pytest.approx(other.gap[0], abs=1e-9)
+
+
+def test_by_default_every_procedure_chooses_alone() -> None:
+    C, mu, nu = problem(6, 4, 0)
+    found = solve_penalised(C, mu, nu)
+    alone = [solve_penalised(C[:, [p]], mu, np.ones(1)).plan[:, 0] for p in range(4)]
+    np.testing.assert_allclose(found.shares, np.array(alone).T, rtol=1e-12)

@@ -127,8 +127,7 @@ class MlpScorer(PopularityScorer):
 
 def inner_products(U: Floats, V: Floats) -> Floats:
     """u_d·v_p."""
-    products: Floats = U @ V.T
-    return products
+    return segments.product(U, np.ascontiguousarray(V.T))
 
 
 def nearness(U: Floats, V: Floats) -> Floats:

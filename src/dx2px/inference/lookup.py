@@ -9,29 +9,51 @@ from dataclasses import dataclass
 from dx2px.codes import Kind, System, normalize, resolve, split, title
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CodeError
-from dx2px.inference.results import Status
+from dx2px.inference.back_off import BackOff, Siblings
+from dx2px.inference.results import StandIn, Status
 
 _LONGEST_SHOWN = 40
 
 
 @dataclass(frozen=True)
 class Found:
-    """A typed code: canonical where it has the shape of a code, with its index where the model knows it."""
+    """A typed code: canonical where it has the shape of a code, with its index where the model knows it.
+
+    Where it does not, `siblings` are the codes that stand in for it, if there are any.
+    """
 
     code: str
     title: str
     index: int | None
+    siblings: Siblings | None = None
 
     @property
     def status(self) -> Status:
-        return "unknown" if self.index is None else "known"
+        if self.index is not None:
+            return "known"
+        return "unknown" if self.siblings is None else "backed-off"
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """The codes of the vocabulary that this one is read as: itself, its stand-ins, or none."""
+        if self.index is not None:
+            return (self.index,)
+        return () if self.siblings is None else self.siblings.members
+
+    @property
+    def stand_in(self) -> StandIn | None:
+        """What stands in for the code, to be shown."""
+        if self.siblings is None:
+            return None
+        heading = self.siblings.heading
+        return StandIn(heading, title(heading).text, len(self.siblings.members))
 
 
 class Lookup:
-    """Finds typed codes of one kind in a vocabulary."""
+    """Finds typed codes of one kind in a vocabulary, and stand-ins for others where it is given a `BackOff`."""
 
-    def __init__(self, vocabulary: Vocabulary, kind: Kind) -> None:
-        self.vocabulary, self.kind = vocabulary, kind
+    def __init__(self, vocabulary: Vocabulary, kind: Kind, back_off: BackOff | None = None) -> None:
+        self.vocabulary, self.kind, self.back_off = vocabulary, kind, back_off
         counted = Counter(split(code)[0] for code in vocabulary)
         self.systems: list[System] = [system for system, _ in counted.most_common()]
         if strangers := [system for system in self.systems if system.kind != kind]:
@@ -43,12 +65,12 @@ class Lookup:
         if len(known) > 1:
             raise ambiguous(text, known)
         if known:
-            return self.at(self.vocabulary.index(known[0]))
+            return self._known(self.vocabulary.index(known[0]))
         try:
             code = resolve(text, self.kind, prefer=self.systems)
         except CodeError:
             return Found(text.strip()[:_LONGEST_SHOWN], f"not an ICD {self.kind} code", None)
-        return Found(code, title(code).text, None)
+        return Found(code, title(code).text, None, self._siblings(code))
 
     def find_all(self, texts: Iterable[str]) -> list[Found]:
         """Every code once, in the order typed."""
@@ -58,6 +80,16 @@ class Lookup:
         """The code at a place of the vocabulary."""
         code = self.vocabulary[index]
         return Found(code, title(code).text, index)
+
+    def _known(self, index: int) -> Found:
+        found = self.at(index)
+        if self.back_off is None or self.back_off.learned(index):
+            return found
+        siblings = self._siblings(found.code)
+        return found if siblings is None else Found(found.code, found.title, None, siblings)
+
+    def _siblings(self, code: str) -> Siblings | None:
+        return None if self.back_off is None else self.back_off.siblings(code)
 
     def candidates(self, text: str) -> list[str]:
         """The codes of the vocabulary that a text may mean, at most one a system."""

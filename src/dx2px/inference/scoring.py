@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dx2px.errors import InputError, ModelError
 from dx2px.inference import segments
 from dx2px.inference.baseline_scoring import BASELINE_SCORERS, baseline_scorer
+from dx2px.inference.coupling import CouplingScorer
 from dx2px.inference.segments import Floats
 from dx2px.model.folder import ModelFiles
 from dx2px.model.ranking import top_l
@@ -102,7 +103,7 @@ class AttentionScorer:
 
     @cached_property
     def _products(self) -> Floats:
-        return self.U @ self.V.T  # (q, p)
+        return segments.product(self.U, self._targets)  # (q, p)
 
 
 class Attention:
@@ -159,6 +160,7 @@ SCORERS: Mapping[str, Callable[[ModelFiles], Scorer]] = {
     "e+sa": _attention_scorer,
     "e+ma": _attention_scorer,
     "e+sa+ma": _attention_scorer,
+    "coupling": lambda files: CouplingScorer(files.arrays),
     **dict.fromkeys(BASELINE_SCORERS, baseline_scorer),
 }
 

@@ -17,6 +17,7 @@ Floats = NDArray[np.float32]
 # OpenBLAS works with one thread up to this many multiplications. Above it, its threads wait for each other,
 # on a busy machine for milliseconds; our products are tiny and many, and rows are shared out by our own threads.
 _ONE_THREAD = 262_144
+_TILE_ROWS = 32  # of a tile, at least: with fewer, BLAS spends its time on arranging the other matrix
 
 
 def shares(positive: Floats, rows: Ragged) -> Floats:
@@ -30,6 +31,14 @@ def softmax(values: Floats, rows: Ragged) -> Floats:
     """Softmax over the entries of each row, column by column."""
     peaks: Floats = np.maximum.reduceat(values, rows.offsets[:-1], axis=0)  # (i, …)
     return shares(np.exp(values - np.repeat(peaks, rows.lengths, axis=0)), rows)  # (n, …)
+
+
+def log_sum_exp(values: Floats, rows: Ragged) -> Floats:
+    """log Σ exp over the entries of each row, column by column."""
+    peaks: Floats = np.maximum.reduceat(values, rows.offsets[:-1], axis=0)  # (i, …)
+    powers = np.exp(values - np.repeat(peaks, rows.lengths, axis=0))
+    sums: Floats = np.add.reduceat(powers, rows.offsets[:-1], axis=0)
+    return np.log(sums) + peaks  # (i, …)
 
 
 def uniform(rows: Ragged) -> Floats:
@@ -57,15 +66,20 @@ def largest(X: Floats, rows: Ragged) -> Floats:
 
 
 def product(left: Floats, right: Floats) -> Floats:
-    """left @ right, cut into products that BLAS does with one thread, where these are not too small."""
-    size = _ONE_THREAD // right.size // 4 * 4  # BLAS takes rows by fours
-    if not size:
-        return left @ right
-    whole = len(left) // size * size
-    out = np.empty((len(left), right.shape[1]), np.float32)
-    pieces = left[:whole].reshape(-1, size, left.shape[1])
-    np.matmul(pieces, right, out=out[:whole].reshape(-1, size, right.shape[1]))
-    np.matmul(left[whole:], right, out=out[whole:])
+    """left @ right, summed in double precision and rounded once, tile by tile, each done by BLAS with one thread.
+
+    BLAS sums in another order near the edges of a matrix; in single precision the answer to a stay would depend on
+    which stays stand beside it.
+    """
+    depth, columns = right.shape
+    width = min(max(_ONE_THREAD // (_TILE_ROWS * depth), 1), columns)
+    height = max(_ONE_THREAD // (depth * width), 1)
+    strips = [right[:, at : at + width].astype(np.float64) for at in range(0, columns, width)]
+    out = np.empty((len(left), columns), np.float32)
+    for start in range(0, len(left), height):
+        rows = left[start : start + height].astype(np.float64)
+        for place, strip in enumerate(strips):
+            out[start : start + height, place * width : (place + 1) * width] = rows @ strip
     return out
 
 

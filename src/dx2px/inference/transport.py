@@ -7,10 +7,13 @@ Steps, warm start, step size, defaults and stopping rule are those of `dx2px.mod
 explains them: β is scaled by the spread of the costs where that is below 1, and a problem stops once its L1
 marginal error and its duality gap are both small, looked at in the first step and every eighth. A test holds
 the two to the same plan.
+
+`solve_penalised` is the twin of `dx2px.model.penalised`: marginals that may give way, at a price.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,8 +32,8 @@ class Transport:
 
     plan: Doubles  # (d, p)
     cost: float  # ⟨C, T⟩
-    marginal_error: float  # ‖T1 − μ‖₁ + ‖Tᵀ1 − ν‖₁
-    gap: float  # ⟨C, T⟩ minus a proven lower bound of the optimum
+    marginal_error: float  # ‖T1 − μ‖₁ + ‖Tᵀ1 − ν‖₁, of the marginals that are exact
+    gap: float  # ⟨C, T⟩, with its penalties, minus a proven lower bound of the optimum
     iterations: int
     converged: bool
 
@@ -61,6 +64,49 @@ def solve(C: Doubles, mu: Doubles, nu: Doubles) -> Transport:
             if good:
                 break
     return Transport(T, cost + least, error, gap, step, good)
+
+
+@dataclass(frozen=True)
+class Penalties:
+    """The price of leaving a marginal: infinity keeps it, 0 lets it go. By default procedures choose alone."""
+
+    diagnoses: float = 0.0
+    procedures: float = math.inf
+    entropy: float = 0.05
+
+
+def solve_penalised(C: Doubles, mu: Doubles, nu: Doubles, penalties: Penalties | None = None) -> Transport:
+    """min ⟨C, T⟩ + ρ_D KL(T1 | μ) + ρ_P KL(Tᵀ1 | ν) + ε KL(T | μνᵀ), the problem and steps of `model.penalised`."""
+    penalties = penalties or Penalties()
+    rhos, epsilon = (penalties.diagnoses, penalties.procedures), penalties.entropy
+    of_rows, of_columns = (rho / (rho + epsilon) if math.isfinite(rho) else 1.0 for rho in rhos)
+    least = np.where(mu[:, None] > 0, C, np.inf).min(axis=0)  # (p,)
+    K = np.exp(-np.maximum(C - least, 0) / epsilon) * np.outer(mu, nu)
+    pull, a = np.exp(-least * (1 - of_columns) / epsilon), np.ones_like(mu)
+    for step in range(1, MAX_STEPS + 1):
+        b = (nu / np.maximum(a @ K, TINY)) ** of_columns * pull
+        T = a[:, None] * K * b
+        if step in (1, MAX_STEPS) or step % CHECK_EVERY == 0:
+            f, g = epsilon * np.log(np.maximum(a, TINY)), epsilon * np.log(np.maximum(b, TINY)) + least
+            sides = ((f, T.sum(axis=1), mu, rhos[0]), (g, T.sum(axis=0), nu, rhos[1]))
+            gap = float(sum(_side_gap(*side) for side in sides))
+            error = float(sum(np.abs(total - aim).sum() for _, total, aim, rho in sides if math.isinf(rho)))
+            good = error <= TOLERANCE and gap <= max(TOLERANCE * epsilon, ROUNDING)
+            if good:
+                break
+        a = (mu / np.maximum(K @ b, TINY)) ** of_rows
+    return Transport(T, float((C * T).sum()), error, gap, step, good)
+
+
+def _side_gap(f: Doubles, total: Doubles, aim: Doubles, rho: float) -> float:
+    """What one marginal adds to primal minus dual."""
+    f, total, aim = f[aim > 0], total[aim > 0], aim[aim > 0]
+    if math.isinf(rho):
+        return float((f * (total - aim)).sum())
+    if rho == 0:
+        return 0.0
+    divergence = total * np.log(np.maximum(total, TINY) / aim) - total + aim
+    return float((f * total + rho * divergence + rho * aim * np.expm1(-f / rho)).sum())
 
 
 def cosine_costs(U: NDArray[np.float32], V: NDArray[np.float32]) -> Doubles:

@@ -1,0 +1,105 @@
+"""Recommendations for any number of stays, as streams of Arrow record batches; numpy and pyarrow alone.
+
+In:   `stay_id`, `diagnoses` (a list of codes); other columns are ignored, order and kind of list do not matter.
+Out:  a row for each stay, in the same order:
+
+stay_id                as it came
+recommendations        codes of procedures, best first; empty where no diagnosis can be used
+scores                 the model's score of each
+probabilities          of each; null where the model is not calibrated and only ranks
+known_diagnoses        how many diagnoses the model knows,
+backed_off_diagnoses   for how many others a heading stands in, as in `Model.recommend`,
+unknown_diagnoses      and how many are set aside; each code counts once a stay
+
+Batches are cut anew into blocks of one size before they are scored: small ones cost no more than large ones, and
+answers do not depend on their sizes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from os import cpu_count
+from typing import TypeVar
+
+import pyarrow as pa
+
+from dx2px.errors import InputError
+from dx2px.inference.answers import Answerer
+from dx2px.inference.encoding import CODE_LISTS, check_code_lists
+from dx2px.inference.recommender import Model
+from dx2px.inference.scoring import BLOCK
+
+STAYS = 16 * BLOCK  # in a block: enough that threads seldom wait for each other, little in memory
+COLUMNS = ("stay_id", "diagnoses")
+
+Done = TypeVar("Done")
+
+
+def score_batches(
+    batches: Iterable[pa.RecordBatch], model: Model, top: int = 10, threads: int | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The best `top` procedures of each stay, with one thread a processor unless told otherwise."""
+    if top < 1:
+        raise InputError(f"The number of results must be at least 1, not {top}.")
+    answerer = Answerer(model, top)
+    return in_order(answerer.answer, even_batches(batches, COLUMNS), threads or cpu_count() or 1)
+
+
+def check_columns(schema: pa.Schema, columns: Sequence[str] = COLUMNS) -> None:
+    """An `InputError` where a column that is needed is missing, named twice, or of the wrong type.
+
+    The first is `stay_id`; all others hold lists of codes.
+    """
+    if wrong := [name for name in columns if schema.names.count(name) != 1]:
+        raise InputError(f"Stays to score need one column {' and one column '.join(wrong)}.")
+    for name in columns[1:]:
+        check_code_lists(schema.field(name).type, name)
+
+
+def even_batches(batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The columns that matter, in batches of `STAYS` rows; the last has what is left."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for piece in _pieces(batches, columns):
+        waiting.append(piece)
+        rows += len(piece)
+        if rows >= STAYS:
+            joined = pa.concat_batches(waiting)
+            yield joined.slice(0, STAYS)
+            waiting, rows = [joined.slice(STAYS)], rows - STAYS
+    if rows:
+        yield pa.concat_batches(waiting)
+
+
+def _pieces(batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Batches of at most `STAYS` rows, with columns of plain types."""
+    for batch in batches:
+        check_columns(batch.schema, columns)
+        for start in range(0, len(batch), STAYS):
+            piece = batch.slice(start, STAYS)
+            ids = piece.column("stay_id")
+            plain = ids.dictionary_decode() if pa.types.is_dictionary(ids.type) else ids
+            lists = [piece.column(name).cast(CODE_LISTS) for name in columns[1:]]
+            yield pa.record_batch([plain, *lists], names=list(columns))
+
+
+def in_order(
+    work: Callable[[pa.RecordBatch], Done], blocks: Iterator[pa.RecordBatch], threads: int
+) -> Iterator[Done]:
+    """The work on each block, several at once, in the order of the blocks; few of them are ever in memory."""
+    if threads == 1:
+        yield from map(work, blocks)
+        return
+    pool = ThreadPoolExecutor(threads)
+    waiting: deque[Future[Done]] = deque()
+    try:
+        for block in blocks:
+            waiting.append(pool.submit(work, block))
+            if len(waiting) > 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
