@@ -1,0 +1,128 @@
+"""The routes for programs and for the page: codes, recommend, explain, audit, neighbors, model."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+import orjson
+from fastapi import FastAPI, Path, Query, Request
+from starlette.responses import Response
+
+from dx2px.service import bodies, schemas
+from dx2px.service.contract import BODY, operation
+from dx2px.service.served import Served
+
+_STAY = {"diagnoses": ["428.0", "584.9", "518.81"]}
+
+
+def add_api(app: FastAPI, served: Served) -> None:
+    """Register the routes."""
+    routes = _Routes(served)
+    for path, method, endpoint, told in (
+        (
+            "/api/codes",
+            "GET",
+            routes.codes,
+            operation("Codes that match what was typed", schemas.CodesAnswer, 422, 503),
+        ),
+        (
+            "/api/recommend",
+            "POST",
+            routes.recommend,
+            operation(
+                "Procedures for diagnoses",
+                schemas.RecommendAnswer,
+                *BODY,
+                409,
+                body=schemas.RecommendRequest,
+                example={**_STAY, "top": 5},
+            ),
+        ),
+        (
+            "/api/explain",
+            "POST",
+            routes.explain,
+            operation(
+                "How diagnoses lead to procedures",
+                schemas.ExplainAnswer,
+                *BODY,
+                409,
+                body=schemas.ExplainRequest,
+                example={**_STAY, "procedures": ["96.72", "39.95"]},
+            ),
+        ),
+        (
+            "/api/audit",
+            "POST",
+            routes.audit,
+            operation(
+                "Look over coded stays",
+                schemas.AuditAnswer,
+                *BODY,
+                409,
+                body=schemas.AuditRequest,
+                example={"stays": [{"id": "1", **_STAY, "procedures": ["96.72"]}]},
+            ),
+        ),
+        (
+            "/api/neighbors/{code}",
+            "GET",
+            routes.neighbors,
+            operation("Codes near a code", schemas.NeighborsAnswer, 404, 409, 422, 503),
+        ),
+        ("/api/model", "GET", routes.model, operation("What the model is", schemas.ModelAnswer, 503)),
+    ):
+        app.add_api_route(path, endpoint, methods=[method], **told)
+
+
+class _Routes:
+    """The endpoints. They answer in the event loop: an answer takes about a millisecond, less than a thread's hand-over
+    costs the others; an audit of many stays lets others pass between two of them."""
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+
+    async def codes(
+        self,
+        q: Annotated[
+            str, Query(min_length=1, max_length=100, pattern=schemas.TEXT_PATTERN, examples=["heart fail"])
+        ],
+        kind: schemas.Kind = "diagnosis",
+        limit: Annotated[int, Query(ge=1, le=schemas.MOST_TOP)] = 20,
+    ) -> Response:
+        return reply(self.served.answers.codes(q, kind, limit))
+
+    async def recommend(self, request: Request) -> Response:
+        body = await bodies.read(request, schemas.RecommendRequest)
+        return reply(self.served.answers.recommend(body.diagnoses, body.top, body.coverage, body.map))
+
+    async def explain(self, request: Request) -> Response:
+        body = await bodies.read(request, schemas.ExplainRequest)
+        return reply(self.served.answers.explain(body.diagnoses, body.procedures, body.top, body.map))
+
+    async def audit(self, request: Request) -> Response:
+        body = await bodies.read(request, schemas.AuditRequest)
+        answers = self.served.answers
+        told = []
+        for stay in body.stays:
+            told.append(answers.audit(stay.id, stay.diagnoses, stay.procedures))
+            await asyncio.sleep(0)
+        return reply({"stays": told})
+
+    async def neighbors(
+        self,
+        code: Annotated[
+            str, Path(min_length=1, max_length=64, pattern=schemas.CODE_PATTERN, examples=["428.0"])
+        ],
+        top: Annotated[int, Query(ge=1, le=schemas.MOST_TOP)] = 10,
+    ) -> Response:
+        return reply(self.served.answers.neighbors(code, top))
+
+    async def model(self) -> Response:
+        return reply(self.served.answers.describe())
+
+
+def reply(value: Any) -> Response:
+    """A value as JSON."""
+    return Response(orjson.dumps(value), media_type="application/json")

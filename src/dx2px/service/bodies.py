@@ -1,0 +1,38 @@
+"""From a request's bytes to a checked body."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
+
+from dx2px.service import problems, strict_json
+from dx2px.service.problems import refuse
+
+Body = TypeVar("Body", bound=BaseModel)
+_NAMES: dict[type[BaseModel], frozenset[str]] = {}
+
+
+async def read(request: Request, model: type[Body]) -> Body:
+    """The request's body as `model`, or a problem."""
+    _check_type(request.headers.get("content-type", ""))
+    try:
+        return model.model_validate(strict_json.loads(await request.body()))
+    except strict_json.NotJsonError as error:
+        raise refuse(400, "not-json", str(error)) from None
+    except ValidationError as error:
+        raise problems.invalid(problems.flaws_of(error), _names(model)) from None
+
+
+def _check_type(content_type: str) -> None:
+    media, _, parameters = content_type.partition(";")
+    charset = parameters.strip().lower().replace('"', "").replace(" ", "")
+    if media.strip().lower() != "application/json" or charset not in ("", "charset=utf-8"):
+        raise refuse(415, "wrong-content-type", "Send the body as application/json, in UTF-8.")
+
+
+def _names(model: type[BaseModel]) -> frozenset[str]:
+    if model not in _NAMES:
+        _NAMES[model] = problems.names_of(model)
+    return _NAMES[model]

@@ -1,0 +1,121 @@
+"""Which CDS Hooks clients may call: a JWT signed by a key that a file names. Keys are never fetched.
+
+The file is JSON: {"issuers": [{"iss": "https://ehr.example", "keys": [{"kty": "EC", "crv": "P-384", "kid": "1", …}]}]}
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import jwt
+from jwt import PyJWK
+from starlette.requests import Request
+
+from dx2px.errors import InputError
+from dx2px.service import strict_json
+from dx2px.service.problems import ProblemError, refuse
+
+ALGORITHMS = {"RSA": ("RS384", "RS256", "RS512"), "EC": ("ES384", "ES256", "ES512")}
+_CURVES = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512"}
+_REQUIRED = ["iss", "aud", "exp", "iat", "jti"]
+_LONGEST_LIFE = 3600  # seconds from now to a JWT's end
+_LEEWAY = 10
+_LONGEST_ID = 200
+_SEEN = 100_000  # ids kept against replay
+
+
+class Callers:
+    """The issuers allowed, their keys, and the ids of the JWTs already used."""
+
+    def __init__(self, keys: dict[tuple[str, str], PyJWK], root: str) -> None:
+        self._keys, self._root = keys, root
+        self._seen: OrderedDict[tuple[str, str], float] = OrderedDict()
+
+    @classmethod
+    def load(cls, path: Path, root: str) -> Callers:
+        """Read the file of issuers."""
+        try:
+            listed = strict_json.loads(path.read_bytes())["issuers"]
+            pairs = [(_text(issuer["iss"]), key) for issuer in listed for key in issuer["keys"]]
+            keys = {(issuer, _text(key["kid"])): _public(key) for issuer, key in pairs}
+        except (strict_json.NotJsonError, KeyError, TypeError, ValueError, jwt.PyJWTError):
+            keys = {}
+        if not keys:
+            raise InputError(
+                f'{path} must be JSON of the form {{"issuers": [{{"iss": …, "keys": [public keys as JWK, RSA or EC, '
+                "each with its kid]}]}."
+            )
+        return cls(keys, root)
+
+    def check(self, request: Request) -> None:
+        """Let the request pass, or raise its refusal."""
+        scheme, _, shown = request.headers.get("authorization", "").partition(" ")
+        try:
+            if scheme.lower() != "bearer":
+                raise jwt.InvalidTokenError
+            claims = self._claims(shown.strip(), self._root + request.url.path)
+            self._use(str(claims["iss"]), claims["jti"], float(claims["exp"]))
+        except (jwt.PyJWTError, ValueError, TypeError):
+            raise _unauthorized() from None
+
+    def _claims(self, token: str, audience: str) -> dict[str, Any]:
+        """The claims of a JWT whose issuer, key, signature, audience and times are right."""
+        head = jwt.get_unverified_header(token)
+        issuer = jwt.decode(token, options={"verify_signature": False}).get("iss")
+        key = self._keys.get((str(issuer), str(head.get("kid"))))
+        if key is None or head.get("alg") not in _algorithms(key):
+            raise jwt.InvalidTokenError
+        return jwt.decode(
+            token,
+            key.key,
+            algorithms=_algorithms(key),
+            audience=audience,
+            issuer=str(issuer),
+            leeway=_LEEWAY,
+            options={"require": _REQUIRED, "strict_aud": False},
+        )
+
+    def _use(self, issuer: str, jwt_id: object, ends: float) -> None:
+        """A JWT's id may be used once, until the JWT ends."""
+        now = time.time()
+        if not isinstance(jwt_id, str) or not 0 < len(jwt_id) <= _LONGEST_ID or ends > now + _LONGEST_LIFE:
+            raise jwt.InvalidTokenError
+        if (issuer, jwt_id) in self._seen:
+            raise jwt.InvalidTokenError
+        while self._seen and (len(self._seen) >= _SEEN or next(iter(self._seen.values())) < now - _LEEWAY):
+            self._seen.popitem(last=False)
+        self._seen[issuer, jwt_id] = ends
+
+
+def _public(key: dict[str, Any]) -> PyJWK:
+    """A public key; a symmetric or private one in the file is a mistake worth stopping for."""
+    if (
+        key.get("kty") not in ALGORITHMS
+        or "d" in key
+        or (key["kty"] == "EC" and key.get("crv") not in _CURVES)
+    ):
+        raise ValueError
+    return PyJWK(key, algorithm=_CURVES[key["crv"]] if key["kty"] == "EC" else "RS384")
+
+
+def _algorithms(key: PyJWK) -> list[str]:
+    """The algorithms that a key may sign with: one a curve, the RSA family otherwise."""
+    return [key.algorithm_name] if key.key_type == "EC" else list(ALGORITHMS["RSA"])
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError
+    return value
+
+
+def _unauthorized() -> ProblemError:
+    return refuse(
+        401,
+        "unauthorized",
+        "Show a JWT of an allowed issuer: Authorization: Bearer …",
+        www_authenticate="Bearer",
+    )

@@ -1,0 +1,112 @@
+"""From a recommendation to a CDS Hooks card: one card, a suggestion for each procedure."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
+
+from dx2px.codes import dotted, title
+from dx2px.service.cds.fhir import Reading, coding
+from dx2px.service.cds.messages import Context
+
+HABITS = "This reflects how similar stays were coded, for billing, after the stay. It is no medical advice."
+_SUMMARY = 139  # characters: the standard says fewer than 140
+_LABEL = 100
+_REASONS, _REASON_FROM = 3, 0.05
+_LINKED = 100  # codes in the link to the page
+
+
+def card_of(
+    recommended: list[dict[str, Any]],
+    diagnoses: list[dict[str, Any]],
+    reading: Reading,
+    context: Context,
+    root: str,
+) -> dict[str, Any]:
+    """The card for some recommended procedures, as `Recommendation.to_dict` tells them."""
+    used = [one for one in diagnoses if one["status"] != "unknown"]
+    names = {one["code"]: one["title"] for one in diagnoses}
+    return {
+        "uuid": str(uuid4()),
+        "summary": _summary(recommended, len(used)),
+        "indicator": "info",
+        "detail": _detail(recommended, names, reading, len(diagnoses) - len(used)),
+        "source": {"label": "dx2px: coding habits in hospital data", "url": f"{root}/"},
+        "links": [{"label": "Open with all reasons", "url": _link(used, root), "type": "absolute"}],
+        "suggestions": [_suggestion(one, context, names) for one in recommended],
+        "selectionBehavior": "any",
+    }
+
+
+def _summary(recommended: list[dict[str, Any]], diagnoses: int) -> str:
+    start = f"Often coded with {'this diagnosis' if diagnoses == 1 else f'these {diagnoses} diagnoses'}: "
+    return cut(start + "; ".join(_name(one) for one in recommended), _SUMMARY)
+
+
+def _detail(recommended: list[dict[str, Any]], names: dict[str, str], reading: Reading, unknown: int) -> str:
+    lines = [f"{place}. {_line(one, names)}" for place, one in enumerate(recommended, start=1)]
+    return "\n".join([*lines, "", _read(reading, unknown), "", f"*{HABITS}*"])
+
+
+def _line(one: dict[str, Any], names: dict[str, str]) -> str:
+    reasons = [reason for reason in one["because"][:_REASONS] if reason["share"] >= _REASON_FROM]
+    because = ", ".join(f"{_plain(_title(r['code'], names))} ({r['share']:.0%})" for r in reasons)
+    chance = "" if one["probability"] is None else f", coded in {one['probability']:.0%} of such stays"
+    return f"**{_plain(one['title'])}** ({dotted(one['code'])}{chance})" + (f": {because}" if because else "")
+
+
+def _read(reading: Reading, unknown: int) -> str:
+    total = sum(reading.counts.values()) - reading.other
+    parts = [f"Read {len(reading.conditions)} of {total} conditions"]
+    if reading.not_current:
+        parts.append(f"{reading.not_current} are over, refuted or entered in error")
+    if reading.without_icd:
+        parts.append(f"{reading.without_icd} have no ICD code")
+    if reading.unreadable:
+        parts.append(f"{reading.unreadable} could not be read")
+    if unknown:
+        parts.append(f"{unknown} codes are unknown to the model")
+    return "; ".join(parts) + "."
+
+
+def _suggestion(one: dict[str, Any], context: Context, names: dict[str, str]) -> dict[str, Any]:
+    resource: dict[str, Any] = {
+        "resourceType": "ServiceRequest",
+        "status": "draft",
+        "intent": "proposal",
+        "code": {"coding": [coding(one["code"], one["title"])], "text": one["title"]},
+        "subject": {"reference": f"Patient/{context.patientId}"},
+    }
+    if context.encounterId is not None:
+        resource["encounter"] = {"reference": f"Encounter/{context.encounterId}"}
+    if one["because"]:
+        first = one["because"][0]["code"]
+        resource["reasonCode"] = [{"coding": [coding(first, _title(first, names))]}]
+    name = cut(_name(one), _LABEL)
+    action = {"type": "create", "description": f"Draft: {name}", "resource": resource}
+    return {"label": name, "uuid": str(uuid4()), "actions": [action]}
+
+
+def _link(diagnoses: list[dict[str, Any]], root: str) -> str:
+    """The page with these diagnoses, which stand after the # and so reach no server."""
+    codes = ",".join(one["code"] for one in diagnoses[:_LINKED])
+    return f"{root}/#dx={quote(codes, safe=':,')}"
+
+
+def _name(one: dict[str, Any]) -> str:
+    return f"{one['title']} ({dotted(one['code'])})"
+
+
+def _title(code: str, names: dict[str, str]) -> str:
+    return names.get(code) or title(code).text
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return "".join(f"\\{mark}" if mark in "\\`*_[]<>|#" else mark for mark in text)
+
+
+def cut(text: str, length: int) -> str:
+    """Text of at most so many characters."""
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"

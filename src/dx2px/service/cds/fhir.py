@@ -1,0 +1,168 @@
+"""FHIR R4 read as record systems send it: entry by entry. One that cannot be read is counted, the others are used.
+
+Of a Condition only its codings and its two statuses are looked at. ICD codings are known by their system's URI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dx2px.codes import Kind, System, dotted, normalize, split
+from dx2px.errors import CodeError
+
+_ICD9 = ("http://hl7.org/fhir/sid/icd-9-cm",)  # both volumes share it: the resource tells which is meant
+_SYSTEMS: dict[Kind, dict[str, System]] = {
+    "diagnosis": {
+        **dict.fromkeys(
+            (*_ICD9, "http://hl7.org/fhir/sid/icd-9-cm/diagnosis", "urn:oid:2.16.840.1.113883.6.103"),
+            System.ICD9CM,
+        ),
+        **dict.fromkeys(
+            ("http://hl7.org/fhir/sid/icd-10-cm", "urn:oid:2.16.840.1.113883.6.90"), System.ICD10CM
+        ),
+    },
+    "procedure": {
+        **dict.fromkeys(
+            (*_ICD9, "http://hl7.org/fhir/sid/icd-9-cm/procedure", "urn:oid:2.16.840.1.113883.6.104"),
+            System.ICD9PCS,
+        ),
+        **dict.fromkeys(
+            (
+                "http://www.cms.gov/medicare/coding/icd10",
+                "http://hl7.org/fhir/sid/icd-10-pcs",
+                "http://www.icd10data.com/icd10pcs",
+                "urn:oid:2.16.840.1.113883.6.4",
+            ),
+            System.ICD10PCS,
+        ),
+    },
+}
+_URI = {
+    System.ICD9CM: "http://hl7.org/fhir/sid/icd-9-cm",
+    System.ICD9PCS: "http://hl7.org/fhir/sid/icd-9-cm",
+    System.ICD10CM: "http://hl7.org/fhir/sid/icd-10-cm",
+    System.ICD10PCS: "http://www.cms.gov/Medicare/Coding/ICD10",
+}
+_PAST = frozenset({"inactive", "remission", "resolved"})
+_WRONG = frozenset({"entered-in-error", "refuted"})
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What some bundles hold. `conditions` has the ICD codes of each usable Condition, canonical, as listed there."""
+
+    conditions: tuple[tuple[str, ...], ...]
+    unreadable: int = 0
+    without_icd: int = 0
+    not_current: int = 0  # over, refuted or entered in error
+    other: int = 0  # resources of other types
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many entries had which fate."""
+        return {
+            "used": len(self.conditions),
+            "unreadable": self.unreadable,
+            "without_icd": self.without_icd,
+            "not_current": self.not_current,
+            "other": self.other,
+        }
+
+
+def read_conditions(sent: Sequence[Any]) -> Reading:
+    """The conditions of bundles or single resources."""
+    conditions: list[tuple[str, ...]] = []
+    fates = dict.fromkeys(("unreadable", "without_icd", "not_current", "other"), 0)
+    for resource in _resources(sent):
+        fate = _fate(resource, "Condition")
+        codes = _codes(resource, "diagnosis") if fate is None else None
+        if fate is None and codes is None:
+            fate = "unreadable"
+        elif fate is None and not codes:
+            fate = "without_icd"
+        if fate is None and codes:
+            conditions.append(codes)
+        elif fate is not None:
+            fates[fate] += 1
+    return Reading(tuple(conditions), **fates)
+
+
+def drafted_procedures(orders: Any) -> frozenset[str]:
+    """ICD procedure codes among the orders being written; what cannot be read is passed over."""
+    wanted = ("ServiceRequest", "Procedure")
+    found = (
+        _codes(resource, "procedure")
+        for resource in _resources([orders])
+        if isinstance(resource, dict) and resource.get("resourceType") in wanted
+    )
+    return frozenset(code for codes in found for code in codes or ())
+
+
+def coding(code: str, display: str) -> dict[str, str]:
+    """A canonical code as FHIR writes it."""
+    return {"system": _URI[split(code)[0]], "code": dotted(code), "display": display}
+
+
+def _resources(sent: Sequence[Any]) -> Iterator[Any]:
+    """The resources of bundles; an entry without one comes as None."""
+    for value in sent:
+        if value is None:
+            continue
+        if not isinstance(value, dict) or value.get("resourceType") != "Bundle":
+            yield value
+            continue
+        entries = value.get("entry", [])
+        if not isinstance(entries, list):
+            yield None
+            continue
+        for entry in entries:
+            yield entry.get("resource") if isinstance(entry, dict) else None
+
+
+def _fate(resource: Any, wanted: str) -> str | None:
+    """Why a resource is not used, or None if it may be."""
+    if not isinstance(resource, dict) or not isinstance(resource.get("resourceType"), str):
+        return "unreadable"
+    if resource["resourceType"] != wanted:
+        return "other"
+    if _statuses(resource, "clinicalStatus") & _PAST or _statuses(resource, "verificationStatus") & _WRONG:
+        return "not_current"
+    return None
+
+
+def _statuses(resource: dict[str, Any], name: str) -> set[str]:
+    concept = resource.get(name)
+    codings = concept.get("coding") if isinstance(concept, dict) else None
+    named = (
+        [one.get("code") for one in codings or () if isinstance(one, dict)]
+        if isinstance(codings, list)
+        else []
+    )
+    return {code for code in named if isinstance(code, str)}
+
+
+def _codes(resource: dict[str, Any], kind: Kind) -> tuple[str, ...] | None:
+    """The ICD codes of a resource, each once; None where it has none only because something cannot be read."""
+    concept = resource.get("code")
+    codings = concept.get("coding", []) if isinstance(concept, dict) else None
+    if not isinstance(codings, list):
+        return None
+    codes: dict[str, None] = {}
+    damaged = False
+    for one in codings:
+        system = _system(one, kind)
+        if system is None:
+            damaged |= not isinstance(one, dict)
+            continue
+        try:
+            codes[normalize(one["code"], system)] = None
+        except (CodeError, KeyError, TypeError, AttributeError):
+            damaged = True
+    return None if damaged and not codes else tuple(codes)
+
+
+def _system(one: Any, kind: Kind) -> System | None:
+    uri = one.get("system") if isinstance(one, dict) else None
+    return _SYSTEMS[kind].get(uri.strip().rstrip("/").lower()) if isinstance(uri, str) else None

@@ -1,0 +1,173 @@
+"""The routes of CDS Hooks: discovery, two services, feedback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import FastAPI, Request
+from starlette.responses import Response
+
+from dx2px.service import bodies
+from dx2px.service.answers import Answers
+from dx2px.service.api import reply
+from dx2px.service.cds import messages
+from dx2px.service.cds.callers import Callers
+from dx2px.service.cds.cards import HABITS, card_of
+from dx2px.service.cds.fhir import Reading, drafted_procedures, read_conditions
+from dx2px.service.contract import BODY, operation
+from dx2px.service.metrics import Metrics
+from dx2px.service.problems import refuse
+from dx2px.service.served import Served
+
+DISCOVERY = "/cds-services"
+PREFETCH = {
+    "conditions": "Condition?patient={{context.patientId}}",
+    "encounterConditions": "Condition?encounter={{context.encounterId}}",
+}
+TOP = 5
+_EXTENSION = "dx2px-reading"
+
+Hook = messages.PatientViewRequest | messages.OrderSelectRequest
+Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+@dataclass(frozen=True)
+class CdsService:
+    """A service that discovery lists."""
+
+    id: str
+    hook: str
+    title: str
+    description: str
+    body: type[messages.PatientViewRequest] | type[messages.OrderSelectRequest]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "hook": self.hook,
+            "id": self.id,
+            "title": self.title,
+            "description": self.description,
+            "prefetch": PREFETCH,
+        }
+
+
+SERVICES = (
+    CdsService(
+        "dx2px-patient-view",
+        "patient-view",
+        "Procedures coded with these diagnoses",
+        f"Names the procedures that stays with the patient's diagnoses were most often coded with. {HABITS}",
+        messages.PatientViewRequest,
+    ),
+    CdsService(
+        "dx2px-order-select",
+        "order-select",
+        "Further procedures coded with these diagnoses",
+        "While orders are chosen, names procedures often coded with the diagnoses that are not among the drafts. "
+        f"{HABITS}",
+        messages.OrderSelectRequest,
+    ),
+)
+
+
+def add_cds(app: FastAPI, served: Served, metrics: Metrics, root: str, callers: Callers | None) -> None:
+    """Register discovery, and for each service its own address and that for feedback."""
+    failures = (*BODY, 412, *((401,) if callers else ()))
+    told = operation("The CDS Hooks services", messages.Services, *((401,) if callers else ()), 503)
+    app.add_api_route(DISCOVERY, _discovery(callers), **told)
+    for service in SERVICES:
+        address = f"{DISCOVERY}/{service.id}"
+        told = operation(
+            service.title, messages.Cards, *failures, body=service.body, example=_example(service)
+        )
+        app.add_api_route(
+            address, _Called(service, served, metrics, root, callers).answer, methods=["POST"], **told
+        )
+        told = operation("What became of a card", None, *failures, body=messages.FeedbackRequest)
+        app.add_api_route(
+            f"{address}/feedback", _feedback(service, metrics, callers), methods=["POST"], **told
+        )
+
+
+def _discovery(callers: Callers | None) -> Endpoint:
+    async def discovery(request: Request) -> Response:
+        if callers is not None:
+            callers.check(request)
+        return reply({"services": [service.to_dict() for service in SERVICES]})
+
+    return discovery
+
+
+def _feedback(service: CdsService, metrics: Metrics, callers: Callers | None) -> Endpoint:
+    async def feedback(request: Request) -> Response:
+        if callers is not None:
+            callers.check(request)
+        body = await bodies.read(request, messages.FeedbackRequest)
+        for entry in body.feedback:
+            metrics.fed_back(service.id, entry.outcome)
+        return Response(status_code=200)
+
+    return feedback
+
+
+class _Called:
+    """One service: from a hook's request to its cards."""
+
+    def __init__(
+        self, service: CdsService, served: Served, metrics: Metrics, root: str, callers: Callers | None
+    ) -> None:
+        self.service, self.served, self.metrics = service, served, metrics
+        self.root, self.callers = root, callers
+
+    async def answer(self, request: Request) -> Response:
+        if self.callers is not None:
+            self.callers.check(request)
+        hook: Hook = await bodies.read(request, self.service.body)
+        reading = read_conditions(_prefetched(hook))
+        for outcome, entries in reading.counts.items():
+            self.metrics.read(outcome, entries)
+        cards = self._cards(hook, reading, self.served.answers)
+        return reply({"cards": cards, "extension": {_EXTENSION: reading.counts}})
+
+    def _cards(self, hook: Hook, reading: Reading, answers: Answers) -> list[dict[str, Any]]:
+        diagnoses = [_chosen(codes, answers) for codes in reading.conditions]
+        if not diagnoses:
+            return []
+        drafted = _drafted(hook)
+        told = answers.recommend(list(dict.fromkeys(diagnoses)), TOP + len(drafted), mapped=True)
+        left = [one for one in told["recommendations"] if one["code"] not in drafted][:TOP]
+        return [card_of(left, told["diagnoses"], reading, hook.context, self.root)] if left else []
+
+
+def _prefetched(hook: Hook) -> list[Any]:
+    """What the record system sent along; without any of it there is nothing to work on, for nothing is fetched."""
+    given = hook.prefetch
+    if given is None or not given.model_fields_set & PREFETCH.keys():
+        raise refuse(412, "prefetch-missing", "Send a prefetch of conditions or encounterConditions.")
+    return [given.encounterConditions, given.conditions]
+
+
+def _chosen(codes: tuple[str, ...], answers: Answers) -> str:
+    """Of a condition coded in several systems, the code that the model knows."""
+    return next(iter(answers.known_codes(codes)), codes[0])
+
+
+def _drafted(hook: Hook) -> frozenset[str]:
+    return (
+        drafted_procedures(hook.context.draftOrders)
+        if isinstance(hook.context, messages.OrderContext)
+        else frozenset()
+    )
+
+
+def _example(service: CdsService) -> dict[str, Any]:
+    code = {"coding": [{"system": "http://hl7.org/fhir/sid/icd-9-cm", "code": "428.0"}]}
+    entry = {"resource": {"resourceType": "Condition", "code": code}}
+    return {
+        "hook": service.hook,
+        "hookInstance": "d1577c69-dfbe-44ad-ba6d-3e05e953b2ea",
+        "context": {"userId": "Practitioner/1", "patientId": "1288992", "encounterId": "89284"},
+        "prefetch": {"conditions": {"resourceType": "Bundle", "type": "searchset", "entry": [entry]}},
+    }

@@ -1,0 +1,97 @@
+"""How a service is set up: what it answers to, what it asks of callers, where its limits lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
+from pathlib import Path
+
+from dx2px.errors import InputError
+
+PAGE = Path(__file__).parent / "page"
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+_SHORTEST_TOKEN = 16
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Beyond these a request is refused, with a problem that says which limit it was."""
+
+    body: int = 64 * 1024  # bytes of a request
+    large_body: int = 1024 * 1024  # bytes of a request to audit and CDS Hooks
+    header: int = 32 * 1024  # bytes of a request's head
+    buffered: int = 64 * 1024 * 1024  # bytes of all bodies being read
+    concurrency: int = 64  # requests read and waiting for, or getting, their answer
+    connections: int = 1024
+    receive_seconds: float = 8.0  # for a whole request; also for a client to take what was sent
+    shutdown_seconds: float = 5.0  # for requests under way when the service is stopped
+
+
+@dataclass(frozen=True)
+class ServiceConfig:
+    """Settings of a service. Made by `dx2px serve`; the defaults suit one's own machine."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    token: str | None = field(default=None, repr=False)
+    trusted_hosts: tuple[str, ...] = ()  # besides the names of the loopback
+    allowed_origins: tuple[str, ...] = ()  # of other sites' pages that may call: CORS is off without them
+    base_url: str | None = None  # where callers reach the service; in links and in the JWT's audience
+    callers_file: Path | None = None  # issuers and keys of CDS Hooks clients
+    page: Path = PAGE
+    limits: Limits = Limits()
+
+    def __post_init__(self) -> None:
+        if is_loopback(self.host):
+            return
+        if self.token is None:
+            raise InputError(
+                f"{self.host} can be reached from other machines, so callers must show a token: give --token-file."
+            )
+        if self.host in ("0.0.0.0", "::", "") and not self.trusted_hosts:
+            raise InputError(
+                f"{self.host or 'An empty host'} stands for every address: say by which names "
+                "callers reach the service, with --trusted-host."
+            )
+
+    def at_port(self, port: int) -> ServiceConfig:
+        """The same, at the port that the system chose where 0 was asked for."""
+        return replace(self, port=port)
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """Names that a request's Host may have, without port, in lower case."""
+        own = f"[{self.host}]" if ":" in self.host else self.host
+        return frozenset(name.lower() for name in (*LOOPBACK_NAMES, own, *self.trusted_hosts))
+
+    @property
+    def root(self) -> str:
+        """The address of the service as callers know it, without a slash at the end."""
+        if self.base_url is not None:
+            return self.base_url.rstrip("/")
+        own = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{own}:{self.port}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach the host."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def read_token(path: Path) -> str:
+    """The token in a file: its one line."""
+    try:
+        lines = path.read_text(encoding="ascii").split()
+    except UnicodeDecodeError:
+        lines = []
+    if len(lines) != 1 or len(lines[0]) < _SHORTEST_TOKEN:
+        raise InputError(
+            f"{path} must hold one token of at least {_SHORTEST_TOKEN} ASCII characters without blanks; "
+            "`openssl rand -hex 32` makes one."
+        )
+    return lines[0]

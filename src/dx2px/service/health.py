@@ -1,0 +1,31 @@
+"""The routes for those who run the service: alive, ready, metrics."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from starlette.responses import Response
+
+from dx2px.service import metrics as figures
+from dx2px.service import schemas
+from dx2px.service.api import reply
+from dx2px.service.contract import operation
+from dx2px.service.metrics import Metrics
+
+
+def add_health(app: FastAPI, metrics: Metrics) -> None:
+    """Register the routes. The app is built around a model that was loaded and tried, so it is ready from its start."""
+
+    async def livez() -> Response:
+        return reply({"status": "alive"})
+
+    async def readyz() -> Response:
+        return reply({"status": "ready"})
+
+    async def told() -> Response:
+        return Response(metrics.render(), media_type=figures.MEDIA_TYPE)
+
+    app.add_api_route("/livez", livez, **operation("Alive", schemas.Health))
+    app.add_api_route("/readyz", readyz, **operation("Model loaded and tried", schemas.Health))
+    shown = operation("Figures for Prometheus", None)
+    shown["responses"][200]["content"] = {"text/plain": {"schema": {"type": "string"}}}
+    app.add_api_route("/metrics", told, **shown)

@@ -1,0 +1,53 @@
+"""The service's log: one line an event, on standard error, and no flood of equal lines."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+_SECONDS = 10.0  # between two lines about the same thing
+
+
+class Sampled:
+    """Counts events and logs the count at most once in ten seconds."""
+
+    def __init__(self, log: logging.Logger, message: str) -> None:
+        self._log, self._message = log, message
+        self._count, self._told = 0, -_SECONDS
+
+    def note(self) -> None:
+        """One more event."""
+        self._count += 1
+        now = time.monotonic()
+        if now - self._told >= _SECONDS:
+            self._log.warning(self._message, self._count)
+            self._count, self._told = 0, now
+
+
+class Thinned(logging.Filter):
+    """Lets a text pass once in ten seconds: clients that send no HTTP make uvicorn repeat itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        now = time.monotonic()
+        if now - self._told.get(str(record.msg), -_SECONDS) < _SECONDS:
+            return False
+        self._told[str(record.msg)] = now
+        return True
+
+
+def set_up_logs(requests: bool = True) -> None:
+    """Send the service's events to standard error; `requests` says whether each request gets a line."""
+    handler = logging.StreamHandler()
+    formatter = logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
+    formatter.converter = time.gmtime
+    handler.setFormatter(formatter)
+    for name, level in (("dx2px.service", logging.INFO), ("uvicorn.error", logging.WARNING)):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level)
+    logging.getLogger("uvicorn.error").addFilter(Thinned())
+    logging.getLogger("dx2px.service.access").setLevel(logging.INFO if requests else logging.WARNING)

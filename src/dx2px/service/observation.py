@@ -1,0 +1,101 @@
+"""The outermost layer: every request gets an id, a line in the log, a place in the metrics, and the headers of safety.
+
+A line holds method, route template, status, milliseconds and id. Paths, query strings, bodies, headers and addresses
+are never written; of an unforeseen error its type and the places in the code, not its message.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+import traceback
+from collections.abc import MutableMapping
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dx2px.service.metrics import Metrics
+from dx2px.service.problems import Problem
+
+log = logging.getLogger("dx2px.service")
+access = logging.getLogger("dx2px.service.access")
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+SAFETY = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+_SAFETY = [(name.encode(), value.encode()) for name, value in SAFETY.items()]
+_NO_STORE = (b"cache-control", b"no-store")
+_FAILED = Problem(500, "internal-error", "The service failed; its log has the request's id.")
+UNMATCHED = "(unmatched)"
+METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE", "TRACE"})
+
+
+class Observed:
+    """ASGI: what wraps all else."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app, self.metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        started = time.perf_counter()
+        request_id = secrets.token_hex(8)
+        scope["state"] = {"request_id": request_id}
+        sender = _Sender(send, request_id)
+        try:
+            await self.app(scope, receive, sender)
+        except Exception as error:
+            log.error("request %s failed: %s", request_id, _places(error))
+            if not sender.started:
+                await _FAILED.response(request_id)(scope, receive, sender)
+        finally:
+            seconds = time.perf_counter() - started
+            route = _route(scope)
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            self.metrics.answered(method, route, sender.status, seconds)
+            if (
+                sender.status != 503
+            ):  # a flood must not fill the log: what was refused is counted, and told now and then
+                access.info("%s %s %d %.1f %s", method, route, sender.status, 1000 * seconds, request_id)
+
+
+class _Sender:
+    """Adds headers to the start of an answer, and remembers its status; 499 stands for none, the client being gone."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send, self._id = send, request_id.encode()
+        self.status = 499
+        self.started = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status, self.started = message["status"], True
+            headers = message["headers"] = list(message.get("headers", []))
+            headers += _SAFETY
+            headers.append((b"x-request-id", self._id))
+            if all(name != b"cache-control" for name, _ in headers):
+                headers.append(_NO_STORE)
+        await self._send(message)
+
+
+def _route(scope: MutableMapping[str, Any]) -> str:
+    return getattr(scope.get("route"), "path", UNMATCHED)
+
+
+def _places(error: BaseException) -> str:
+    """The type of an error and where it came from; its message may hold what a caller sent."""
+    frames = traceback.extract_tb(error.__traceback__)[-5:]
+    where = " < ".join(f"{frame.name}:{frame.lineno}" for frame in reversed(frames))
+    return f"{type(error).__name__} at {where}"

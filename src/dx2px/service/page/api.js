@@ -1,0 +1,157 @@
+// Talking to the server: JSON in and out, one kind of error, the token, and waiting when it is busy.
+
+/**
+ * @typedef {{code: string, dotted: string, title: string, known: boolean}} Code
+ * @typedef {{code: string, share: number}} Reason
+ * @typedef {{code: string, title: string, significance: number, status: "known" | "backed-off" | "unknown",
+ *   stand_in?: {code: string, title: string, codes: number}}} Diagnosis
+ * @typedef {{rank: number, code: string, title: string, probability: number | null, because: Reason[]}} Recommended
+ * @typedef {{diagnoses: Diagnosis[], recommendations: Recommended[], coverage?: any}} Recommendation
+ * @typedef {{diagnoses: string[], procedures: string[], mass: number[][], converged?: boolean}} Plan
+ * @typedef {{diagnoses: Diagnosis[], procedures: any[], plan: Plan}} Explanation
+ * @typedef {{code: string, title: string, probability: number | null, rank: number, because: Reason[]}} Finding
+ * @typedef {{id: string, unsupported: Finding[], missing: Finding[], unknown: string[]}} Audited
+ */
+
+const TOKEN = "dx2px-token";
+const BUSY_TRIES = 3;
+const LONGEST_WAIT = 5; // seconds
+
+/** What went wrong, in words for the user. */
+export class Problem extends Error {
+  /**
+   * @param {"away" | "busy" | "refused" | "fault"} kind
+   * @param {string} message
+   * @param {number} [status]
+   */
+  constructor(kind, message, status = 0) {
+    super(message);
+    this.kind = kind;
+    this.status = status;
+  }
+}
+
+/** @type {(state: "ok" | "busy" | "away") => void} */
+let report = () => {};
+/** @type {(wrong: boolean) => Promise<string | null>} */
+let askForToken = async () => null;
+/** @type {Promise<string | null> | null} */
+let asking = null;
+let token = remembered();
+
+/**
+ * Be told whether the server answers.
+ * @param {(state: "ok" | "busy" | "away") => void} listener
+ */
+export function onHealth(listener) {
+  report = listener;
+}
+
+/**
+ * How to ask the user for a token.
+ * @param {(wrong: boolean) => Promise<string | null>} question
+ */
+export function onTokenNeeded(question) {
+  askForToken = question;
+}
+
+/**
+ * Ask the server. The address is relative, so that the page works under any prefix of a proxy.
+ * @param {string} path such as "api/recommend"
+ * @param {object} [body] sent as JSON; without one the request is a GET
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<any>}
+ */
+export async function ask(path, body, signal) {
+  for (let tries = 1; ; tries += 1) {
+    const used = token;
+    const response = await send(path, body, signal);
+    if (response.status === 401 && (token !== used || (await renewToken(used)))) continue;
+    if (response.status === 503 && tries < BUSY_TRIES) {
+      report("busy");
+      await pause(waitOf(response), signal);
+      continue;
+    }
+    report(response.status === 503 ? "busy" : "ok");
+    return response.ok ? read(response) : refuse(response);
+  }
+}
+
+async function send(path, body, signal) {
+  const headers = { Accept: "application/json" };
+  if (token) headers.Authorization = `Bearer ${token}`;
+  if (body) headers["Content-Type"] = "application/json";
+  const text = body && JSON.stringify(body);
+  try {
+    return await fetch(path, {
+      method: body ? "POST" : "GET",
+      headers,
+      body: text,
+      signal,
+      cache: "no-store",
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    report("away");
+    throw new Problem("away", "The server does not answer. What you entered is kept.");
+  }
+}
+
+async function read(response) {
+  try {
+    return await response.json();
+  } catch (error) {
+    if (error instanceof DOMException) throw error;
+    throw new Problem("fault", "The server's answer could not be read.", response.status);
+  }
+}
+
+/** Errors are problem documents (RFC 9457), but a proxy in between may answer with anything. */
+async function refuse(response) {
+  const problem = await response.json().catch(() => ({}));
+  const kind = response.status === 503 ? "busy" : response.status >= 500 ? "fault" : "refused";
+  const flaws = (problem.errors ?? []).slice(0, 3).map((one) => `${one.pointer} ${one.detail}`);
+  const said = problem.detail || problem.title || `The server answered with an error (${response.status}).`;
+  throw new Problem(kind, [said, ...flaws].join(" "), response.status);
+}
+
+/** One question to the user, however many requests were refused. */
+async function renewToken(refused) {
+  asking ??= askForToken(Boolean(refused)).finally(() => (asking = null));
+  const given = await asking;
+  if (given === null) return false;
+  token = given;
+  remember(given);
+  return true;
+}
+
+function waitOf(response) {
+  const seconds = Number(response.headers.get("Retry-After"));
+  return 1000 * Math.min(LONGEST_WAIT, seconds > 0 ? seconds : 1);
+}
+
+function pause(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+}
+
+function remembered() {
+  try {
+    return sessionStorage.getItem(TOKEN) ?? "";
+  } catch {
+    return ""; // storage may be forbidden; then the token lives as long as the page
+  }
+}
+
+function remember(text) {
+  try {
+    sessionStorage.setItem(TOKEN, text);
+  } catch {
+    // see remembered()
+  }
+}

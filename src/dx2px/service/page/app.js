@@ -1,0 +1,210 @@
+// The page's beginning: tabs, the question that follows every change, and what to show when it fails.
+
+import { ask, onHealth } from "./api.js";
+import * as audit from "./audit.js";
+import { count, dotted } from "./codes.js";
+import * as diagnoses from "./diagnoses.js";
+import * as dialogs from "./dialogs.js";
+import { announce, byId, node } from "./dom.js";
+import * as download from "./download.js";
+import * as figure from "./figure.js";
+import { Latest } from "./latest.js";
+import * as recommendations from "./recommendations.js";
+import * as spotlight from "./spotlight.js";
+import { current, onChange, restore, update } from "./state.js";
+import * as theme from "./theme.js";
+import * as undo from "./undo.js";
+
+const latest = new Latest(10); // several changes at once are one question
+const COVERAGE = 0.9;
+const DRAWN = 20; // procedures that a figure can hold
+const MOST = 50; // procedures asked for when a coverage decides how many are shown
+
+/** @type {any} */
+let model = null;
+/** @type {import("./api.js").Recommendation | null} */
+let answer = null;
+const INVITATION = byId("recommend-empty").textContent;
+let asked = ""; // the question that the shown answer belongs to
+
+function question() {
+  const { diagnoses: codes, top } = current();
+  return top === "90%"
+    ? { diagnoses: codes, top: MOST, coverage: COVERAGE }
+    : { diagnoses: codes, top: Number(top), coverage: null };
+}
+
+/** Recommendation first, then the plan for just these procedures, so that list and figure always agree. */
+async function consult(body, signal) {
+  const found = await ask("api/recommend", body, signal);
+  if (!found.recommendations.length) return { found, explanation: null };
+  const procedures = found.recommendations.slice(0, DRAWN).map((one) => one.code);
+  const explanation = await ask(
+    "api/explain",
+    { diagnoses: body.diagnoses, procedures, top: procedures.length },
+    signal,
+  ).catch((problem) => {
+    if (problem.kind === "refused") return null; // a method without vectors has no plan
+    throw problem;
+  });
+  return { found, explanation };
+}
+
+function refresh() {
+  diagnoses.draw(current().diagnoses);
+  const body = question();
+  const key = JSON.stringify(body);
+  if (key === asked) return;
+  asked = key;
+  if (!body.diagnoses.length) {
+    latest.stop();
+    return showAnswer(null, null);
+  }
+  byId("recommended").setAttribute("aria-busy", "true");
+  latest.run((signal) => consult(body, signal), succeed, fail);
+}
+
+function succeed({ found, explanation }) {
+  diagnoses.learn(found.diagnoses);
+  // From here on the codes are written as the server writes them; that is no new question.
+  asked = JSON.stringify({ ...question(), diagnoses: found.diagnoses.map((one) => one.code) });
+  update({ diagnoses: found.diagnoses.map((one) => one.code) });
+  diagnoses.draw(current().diagnoses);
+  showAnswer(found, figure.picturing(found, explanation));
+  offerCoverage(found.recommendations.some((one) => one.probability !== null));
+  const [first] = found.recommendations;
+  announce(
+    first
+      ? `${count(found.recommendations.length, "procedure")}, first ${dotted(first.code)} ${first.title}.`
+      : "No procedures.",
+  );
+}
+
+function fail(problem) {
+  asked = "";
+  byId("recommended").removeAttribute("aria-busy");
+  showAnswer(null, null);
+  byId("recommend-empty").hidden = true;
+  showProblem("recommend-problem", problem, refresh);
+}
+
+function showAnswer(found, picture) {
+  answer = found;
+  byId("recommended").removeAttribute("aria-busy");
+  byId("recommend-problem").hidden = true;
+  byId("recommend-empty").hidden = Boolean(found?.recommendations.length);
+  byId("recommend-empty").textContent = found
+    ? "The model knows none of these diagnoses, so it recommends nothing."
+    : INVITATION;
+  byId("exports").hidden = !found?.recommendations.length;
+  recommendations.draw(found?.recommendations ?? []);
+  figure.show(picture);
+}
+
+/** A coverage can be asked only of a model that has probabilities; a link may ask for it all the same. */
+function offerCoverage(probable) {
+  const [choice, { top }] = [byId("top"), current()];
+  const offered = [...choice.options].some((option) => option.value === "90%");
+  if (!offered && (probable || top === "90%"))
+    choice.append(node("option", { value: "90%" }, "90 % coverage"));
+  choice.value = top;
+}
+
+function showProblem(id, problem, again) {
+  const retry =
+    problem.kind && problem.kind !== "refused"
+      ? node("button", { type: "button", onclick: again }, "Try again")
+      : null;
+  byId(id).replaceChildren(node("p", {}, problem.message), retry ?? "");
+  byId(id).hidden = false;
+  announce(problem.message);
+}
+
+function showHealth(state) {
+  const texts = {
+    away: "The server does not answer. What you entered is kept.",
+    busy: "The server is busy. Trying again …",
+  };
+  byId("banner").hidden = state === "ok";
+  byId("banner").textContent = texts[state] ?? "";
+}
+
+function choose(tab) {
+  for (const name of ["recommend", "audit"]) {
+    const [button, panel] = [byId(`tab-${name}`), byId(`panel-${name}`)];
+    button.setAttribute("aria-selected", String(name === tab));
+    button.tabIndex = name === tab ? 0 : -1;
+    panel.hidden = name !== tab;
+  }
+}
+
+function startTabs() {
+  const tabs = [byId("tab-recommend"), byId("tab-audit")];
+  for (const [place, tab] of tabs.entries()) {
+    tab.addEventListener("click", () => update({ tab: place === 0 ? "recommend" : "audit" }));
+    tab.addEventListener("keydown", (event) => {
+      if (!["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key)) return;
+      const other = event.key === "Home" ? 0 : event.key === "End" ? 1 : 1 - place;
+      tabs[other].focus();
+      tabs[other].click();
+    });
+  }
+}
+
+function startExports() {
+  const result = () => ({
+    answer,
+    plan: figure.shown()?.plan ?? null,
+    model,
+    scope: byId("scope-text").textContent,
+  });
+  const told = (button, text) => copyAndTell(byId(button), text);
+  byId("copy").addEventListener("click", () => told("copy", download.asText(result())));
+  byId("copy-link").addEventListener("click", () => told("copy-link", location.href));
+  byId("save-json").addEventListener("click", () =>
+    download.save("dx2px.json", "application/json", download.asJson(result())),
+  );
+  byId("save-csv").addEventListener("click", () =>
+    download.save("dx2px.csv", "text/csv", download.asCsv(result())),
+  );
+  byId("save-figure").addEventListener("click", () =>
+    download.save("dx2px.svg", "image/svg+xml", download.asSvg()),
+  );
+}
+
+async function copyAndTell(button, text) {
+  button.dataset.name ??= button.textContent; // a second click must not take "Copied" for the name
+  const copied = await download.copy(text);
+  button.textContent = copied ? "Copied" : "Not copied";
+  announce(button.textContent);
+  setTimeout(() => (button.textContent = button.dataset.name), 1500);
+}
+
+async function learnModel() {
+  try {
+    model = await ask("api/model");
+  } catch {
+    return; // the banner says what is wrong; the page works without
+  }
+  dialogs.describeModel(model);
+}
+
+function follow(state, changed) {
+  if (changed.has("tab")) choose(state.tab);
+  if (changed.has("top")) offerCoverage(false);
+  if (changed.has("diagnoses") || changed.has("top")) refresh();
+  if (changed.has("accepted") || changed.has("rejected")) recommendations.mark();
+  if (changed.has("view")) figure.draw();
+}
+
+for (const part of [theme, dialogs, spotlight, diagnoses, undo, figure]) part.start();
+audit.start((problem, again) => showProblem("audit-problem", problem, again));
+startTabs();
+startExports();
+onHealth(showHealth);
+onChange(follow);
+byId("top").addEventListener("change", () => update({ top: byId("top").value }));
+window.addEventListener("hashchange", restore);
+window.addEventListener("online", refresh);
+restore();
+learnModel();

@@ -1,0 +1,113 @@
+// How codes are written and read: "icd9cm:5856" on the wire, "585.6" for people, anything sensible when pasted.
+
+const DOT_PLACE = { icd9cm: 3, icd9pcs: 2, icd10cm: 3, icd10pcs: 0 };
+const SYSTEM = {
+  icd9cm: "ICD-9-CM",
+  icd9pcs: "ICD-9-CM procedure",
+  icd10cm: "ICD-10-CM",
+  icd10pcs: "ICD-10-PCS",
+};
+const CODE = /^(?:icd(?:9cm|9pcs|10cm|10pcs):)?[A-Z]?\d[0-9A-Z]{0,6}(?:\.[0-9A-Z]{0,4})?$/i;
+const LONGEST = 20;
+
+/**
+ * The form people read. Text that is no canonical code is returned as it is.
+ * @param {string} code
+ * @returns {string}
+ */
+export function dotted(code) {
+  const [system, bare] = parts(code);
+  if (!system) return code;
+  if (bare.startsWith("@")) return bare.slice(1); // a chapter
+  const place = system === "icd9cm" && bare.startsWith("E") ? 4 : DOT_PLACE[system];
+  return place && bare.length > place ? `${bare.slice(0, place)}.${bare.slice(place)}` : bare;
+}
+
+/**
+ * The name of a code's system, for tooltips.
+ * @param {string} code
+ */
+export function systemOf(code) {
+  return SYSTEM[parts(code)[0]] ?? "";
+}
+
+/**
+ * The three-character heading of a diagnosis code, to look for its siblings.
+ * @param {string} code
+ */
+export function heading(code) {
+  return parts(code)[1].slice(0, 3);
+}
+
+function parts(code) {
+  const [system, bare] = code.split(":", 2);
+  return bare !== undefined && system in DOT_PLACE ? [system, bare] : ["", code];
+}
+
+/**
+ * Whether two texts mean one code: "585.6", "5856" and "icd9cm:5856" do.
+ * @param {string} one
+ * @param {string} other
+ */
+export function sameCode(one, other) {
+  const [[system, bare], [otherSystem, otherBare]] = [parts(one.toLowerCase()), parts(other.toLowerCase())];
+  const alike = bare.replace(".", "") === otherBare.replace(".", "");
+  return alike && (!system || !otherSystem || system === otherSystem);
+}
+
+/**
+ * Whether a piece of text has the look of a code: it begins with a digit, or with a letter and a digit.
+ * @param {string} text
+ */
+export function looksLikeCode(text) {
+  return text.length <= LONGEST && CODE.test(text);
+}
+
+/**
+ * Codes of a pasted list. A line of codes alone gives them all; a line that mixes codes and words, such as
+ * "585.6 End stage renal disease", gives the first code in it. Lines without a code are counted.
+ * @param {string} text
+ * @returns {{codes: string[], skipped: number}}
+ */
+export function readList(text) {
+  const codes = [];
+  let skipped = 0;
+  for (const line of text.split(/[\n\r;]+/)) {
+    const words = line.split(/[\s,|"'()]+/).filter(Boolean);
+    const found = words.filter(looksLikeCode);
+    if (words.length && !found.length) skipped += 1;
+    codes.push(...(found.length === words.length ? found : found.slice(0, 1)));
+  }
+  return { codes: [...new Set(codes)], skipped };
+}
+
+/**
+ * Whether a text is a list rather than something to search for.
+ * @param {string} text
+ */
+export function isList(text) {
+  const words = text
+    .trim()
+    .split(/[\s,;|]+/)
+    .filter(Boolean);
+  return /[\n\r]/.test(text.trim()) || (words.length > 1 && words.every(looksLikeCode));
+}
+
+/**
+ * A share as people read it: "34 %", "0.4 %", "< 0.1 %".
+ * @param {number} share
+ */
+export function percent(share) {
+  const value = 100 * share;
+  if (value > 0 && value < 0.1) return "< 0.1 %";
+  return `${value < 9.95 && value !== 0 ? value.toFixed(1) : Math.round(value)} %`;
+}
+
+/**
+ * One thing or several: count(1, "code") is "1 code".
+ * @param {number} many
+ * @param {string} what
+ */
+export function count(many, what) {
+  return `${many} ${what}${many === 1 ? "" : "s"}`;
+}

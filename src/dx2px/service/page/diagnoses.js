@@ -1,0 +1,167 @@
+// The diagnoses of the stay: entry, rows with significance, what is wrong with a code, example stays, undo.
+
+import { ask } from "./api.js";
+import { all, bar, byId, icon, keepingFocus, node } from "./dom.js";
+import { dotted, heading, percent, systemOf } from "./codes.js";
+import { CodeEntry } from "./entry.js";
+import { assignHues, hue } from "./spotlight.js";
+import { add, current, remove, replace, update } from "./state.js";
+import { learnTitles, titleOf } from "./titles.js";
+
+/** @type {[string, string[]][]} */
+const EXAMPLES = [
+  ["Kidney failure with sepsis", ["585.6", "427.5", "518.81", "995.92", "038.9"]],
+  ["Heart attack", ["410.71", "414.01", "428.0", "427.31", "401.9", "250.00"]],
+  ["Hip fracture after a fall", ["820.21", "733.00", "285.1", "401.9", "E885.9"]],
+];
+const SIBLINGS = 4;
+
+/** @type {Map<string, import("./api.js").Diagnosis>} */
+const answered = new Map();
+/** @type {Map<string, Promise<import("./api.js").Code[]>>} */
+const siblings = new Map();
+let drawn = "";
+
+/** Build the entry, the examples and "Remove all". */
+export function start() {
+  new CodeEntry(byId("diagnosis-entry"), {
+    id: "diagnosis",
+    kind: "diagnosis",
+    label: "Add a diagnosis by code or words",
+    placeholder: "585.6, or kidney disease",
+    add: (codes) => add("diagnoses", codes),
+  });
+  byId("clear").addEventListener("click", () => remove("diagnoses", current().diagnoses));
+  for (const [name, codes] of EXAMPLES) {
+    byId("examples").append(
+      node("button", { type: "button", class: "example", onclick: () => show(codes) }, name),
+    );
+  }
+}
+
+/** An example takes the place of what is there, which can be brought back; verdicts belong to the old stay. */
+function show(codes) {
+  update({ accepted: [], rejected: [] });
+  replace("diagnoses", codes);
+}
+
+/**
+ * Take what the server said about the diagnoses.
+ * @param {import("./api.js").Diagnosis[]} diagnoses
+ */
+export function learn(diagnoses) {
+  for (const one of diagnoses) answered.set(one.code, one);
+  learnTitles(diagnoses);
+  assignHues(diagnoses.filter((one) => one.status !== "unknown").map((one) => one.code));
+}
+
+/**
+ * Draw the rows. Codes that the server has not named yet stand without title and bar.
+ * @param {string[]} codes
+ */
+export function draw(codes) {
+  const looks = JSON.stringify(codes.map((code) => [code, titleOf(code), hue(code), answered.get(code)]));
+  if (looks === drawn) return; // rows that look the same stay, and with them a click that has just begun
+  drawn = looks;
+  const list = byId("diagnoses");
+  keepingFocus(list, () => list.replaceChildren(...codes.map(row)));
+  byId("clear").hidden = codes.length < 2;
+}
+
+function row(code) {
+  const known = answered.get(code);
+  const trusted = known && known.status !== "unknown";
+  return node(
+    "li",
+    { class: `code-row ${hue(code)}`, "data-diagnosis": code, "data-spot": true },
+    node("span", { class: "dot", "aria-hidden": "true" }),
+    node("span", { class: "code", title: systemOf(code) }, dotted(code)),
+    node("span", { class: "title" }, titleOf(code)),
+    trusted ? significance(known) : node("span", { class: "measure" }),
+    removal(code, titleOf(code)),
+    known && known.status !== "known" ? status(known) : null,
+  );
+}
+
+function significance(known) {
+  const share = percent(known.significance);
+  return node(
+    "span",
+    { class: "measure", title: `Significance: ${share} of the model's attention` },
+    bar(known.significance, `significance ${share}`),
+    node("span", { class: "number", "aria-hidden": "true" }, share),
+  );
+}
+
+function removal(code, title) {
+  return node(
+    "button",
+    {
+      type: "button",
+      class: "quiet icon-button",
+      "data-key": `remove ${code}`,
+      "aria-label": `Remove ${dotted(code)} ${title}`.trim(),
+      onclick: () => removeRow(code),
+    },
+    icon("reject"),
+  );
+}
+
+/** After a removal the focus goes to the next row's button, else to the field. */
+function removeRow(code) {
+  const place = current().diagnoses.indexOf(code);
+  remove("diagnoses", [code]);
+  const buttons = all("button.icon-button", byId("diagnoses"));
+  (buttons[Math.min(place, buttons.length - 1)] ?? byId("diagnosis-input")).focus();
+}
+
+function status(known) {
+  const note = node("div", { class: "status" }, node("span", {}, explanation(known)));
+  if (known.code.includes(":")) offerSiblings(known.code, note);
+  return note;
+}
+
+function explanation({ code, status: told, stand_in: stand }) {
+  if (told === "backed-off" && stand) {
+    const many = stand.codes === 1 ? "The one known code" : `The mean of ${stand.codes} known codes`;
+    return `Not among the codes this model learned. ${many} under ${dotted(stand.code)} ${stand.title} stands in for it.`;
+  }
+  return code.includes(":")
+    ? "Not among the codes this model learned, so it has no part in the answer."
+    : "Not a diagnosis code that dx2px can read, so it has no part in the answer.";
+}
+
+/** Codes of the same heading that the model knows, each a click away. */
+async function offerSiblings(code, note) {
+  const near = heading(code);
+  const query = new URLSearchParams({ q: near, kind: "diagnosis", limit: "20" });
+  if (!siblings.has(near))
+    siblings.set(
+      near,
+      ask(`api/codes?${query}`).then(
+        (answer) => answer.codes,
+        () => [],
+      ),
+    );
+  const found = (await siblings.get(near)) ?? [];
+  const known = found.filter((one) => one.known && heading(one.code) === near).slice(0, SIBLINGS);
+  if (!known.length) return;
+  note.append(" Choose instead: ");
+  for (const one of known) note.append(substitute(code, one));
+}
+
+function substitute(code, other) {
+  const swap = () =>
+    replace("diagnoses", [...new Set(current().diagnoses.map((one) => (one === code ? other.code : one)))]);
+  return node(
+    "button",
+    {
+      type: "button",
+      class: "chip-button",
+      title: other.title,
+      "aria-label": `Use ${other.dotted} ${other.title} instead`,
+      onclick: swap,
+    },
+    other.dotted,
+  );
+}

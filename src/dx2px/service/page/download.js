@@ -1,0 +1,137 @@
+// Taking the result away: to the clipboard, or as JSON, CSV or SVG. Every form carries the scope sentence or codes alone.
+
+import { announce } from "./dom.js";
+import { dotted, percent } from "./codes.js";
+import { drawn } from "./figure.js";
+import { current } from "./state.js";
+
+const STYLED = [
+  "fill",
+  "fill-opacity",
+  "stroke",
+  "stroke-width",
+  "opacity",
+  "font-family",
+  "font-size",
+  "font-weight",
+];
+
+/**
+ * @typedef {object} Result
+ * @property {import("./api.js").Recommendation} answer
+ * @property {import("./api.js").Plan | null} plan
+ * @property {any} model what GET api/model says
+ * @property {string} scope
+ */
+
+function verdictOn(code) {
+  const { accepted, rejected } = current();
+  return accepted.includes(code) ? "accepted" : rejected.includes(code) ? "rejected" : "";
+}
+
+/**
+ * @param {Result} result
+ * @returns {string}
+ */
+export function asJson({ answer, plan, model, scope }) {
+  const recommendations = answer.recommendations.map((one) => ({
+    ...one,
+    verdict: verdictOn(one.code) || null,
+  }));
+  const { method = null, version = null } = model ?? {};
+  return `${JSON.stringify({ scope, model: { method, version }, diagnoses: answer.diagnoses, recommendations, plan }, null, 2)}\n`;
+}
+
+/**
+ * @param {Result} result
+ * @returns {string}
+ */
+export function asCsv({ answer }) {
+  const head = ["rank", "code", "title", "probability", "verdict", "because"];
+  const lines = answer.recommendations.map((one) => {
+    const because = one.because
+      .map((reason) => `${dotted(reason.code)} ${reason.share.toFixed(3)}`)
+      .join("; ");
+    return [one.rank, dotted(one.code), one.title, one.probability ?? "", verdictOn(one.code), because];
+  });
+  return [head, ...lines].map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+
+/** Quoted where needed; text that a spreadsheet would take for a formula gets an apostrophe before it. */
+function cell(value) {
+  const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/**
+ * Lines to paste into a note.
+ * @param {Result} result
+ * @returns {string}
+ */
+export function asText({ answer, scope }) {
+  const line = (one) => {
+    const marks = [one.probability === null ? "" : percent(one.probability), verdictOn(one.code)].filter(
+      Boolean,
+    );
+    return `${one.rank}. ${dotted(one.code)} ${one.title}${marks.length ? ` (${marks.join(", ")})` : ""}`;
+  };
+  const diagnoses = answer.diagnoses.map((one) => `${dotted(one.code)} ${one.title}`);
+  return ["Diagnoses", ...diagnoses, "", "Procedures", ...answer.recommendations.map(line), "", scope].join(
+    "\n",
+  );
+}
+
+/** The figure as a file of its own: drawn wide and light, with every style written into its elements. */
+export function asSvg() {
+  const { view } = current();
+  const figure = drawn(view === "heat" ? "heat" : "flow", 1100);
+  figure.classList.add("for-file");
+  document.body.append(figure);
+  for (const element of [figure, ...figure.querySelectorAll("*")]) {
+    const style = getComputedStyle(element);
+    for (const name of STYLED) element.setAttribute(name, style.getPropertyValue(name));
+    for (const name of ["tabindex", "role", "data-spot", "data-key"]) element.removeAttribute(name);
+  }
+  for (const element of [figure, ...figure.querySelectorAll("[class]")]) element.removeAttribute("class");
+  figure.remove();
+  figure.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  return new XMLSerializer().serializeToString(figure);
+}
+
+/**
+ * Give the user a file.
+ * @param {string} name
+ * @param {string} type
+ * @param {string} text
+ */
+export function save(name, type, text) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+  announce(`Saved ${name}.`);
+}
+
+/**
+ * Put a text on the clipboard. Pages served without TLS from another machine have no clipboard object; there the old
+ * command still works.
+ * @param {string} text
+ * @returns {Promise<boolean>}
+ */
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = document.createElement("textarea");
+    area.className = "unseen";
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const copied = document.execCommand("copy");
+    area.remove();
+    return copied;
+  }
+}

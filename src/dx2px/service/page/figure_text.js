@@ -1,0 +1,92 @@
+// Words and sums that both figures need.
+
+import { shape } from "./dom.js";
+import { dotted, percent } from "./codes.js";
+
+const measure = document.createElement("canvas").getContext("2d");
+const FONT = '13px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+
+/**
+ * A text cut to a width in pixels, with an ellipsis where something is missing.
+ * @param {string} text
+ * @param {number} width
+ */
+export function fit(text, width) {
+  if (!measure || width <= 0) return "";
+  measure.font = FONT;
+  if (measure.measureText(text).width <= width) return text;
+  let [short, long] = [0, text.length];
+  while (short < long) {
+    const middle = Math.ceil((short + long) / 2);
+    if (measure.measureText(`${text.slice(0, middle)}…`).width <= width) short = middle;
+    else long = middle - 1;
+  }
+  return short > 2 ? `${text.slice(0, short).trimEnd()}…` : "";
+}
+
+/**
+ * Row sums, column sums and the sum of all.
+ * @param {number[][]} mass
+ */
+export function sums(mass) {
+  const rows = mass.map((masses) => masses.reduce((sum, value) => sum + value, 0));
+  const columns = (mass[0] ?? []).map((_, j) => mass.reduce((sum, masses) => sum + masses[j], 0));
+  return { rows, columns, total: rows.reduce((sum, value) => sum + value, 0) };
+}
+
+/**
+ * What a diagnosis leads to, or where a procedure comes from, in one sentence.
+ * @param {import("./figure.js").Picture} picture
+ * @param {string | undefined} diagnosis
+ * @param {string | undefined} procedure
+ */
+export function sentence({ plan, titles }, diagnosis, procedure) {
+  const i = plan.diagnoses.indexOf(diagnosis ?? "");
+  const j = plan.procedures.indexOf(procedure ?? "");
+  const name = (code) => `${dotted(code)} ${titles.get(code) ?? ""}`.trim();
+  if (i >= 0 && j >= 0)
+    return `${name(diagnosis)} → ${name(procedure)}: ${percent(plan.mass[i][j])} of all mass.`;
+  if (i >= 0) return `${name(diagnosis)} leads to ${shares(plan.procedures, plan.mass[i])}.`;
+  if (j >= 0)
+    return `${name(procedure)} comes from ${shares(
+      plan.diagnoses,
+      plan.mass.map((masses) => masses[j]),
+    )}.`;
+  return "";
+}
+
+function shares(codes, masses) {
+  const total = masses.reduce((sum, mass) => sum + mass, 0) || 1;
+  const order = codes
+    .map((code, k) => ({ code, share: masses[k] / total }))
+    .sort((a, b) => b.share - a.share);
+  const named = order.slice(0, 3).filter((one) => one.share >= 0.005);
+  return (
+    named.map((one) => `${dotted(one.code)} (${percent(one.share)})`).join(", ") || "nothing in particular"
+  );
+}
+
+/**
+ * A group that can be pointed at and reached with the keyboard, and says what it stands for.
+ * @param {import("./figure.js").Picture} picture
+ * @param {"diagnosis" | "procedure"} kind
+ * @param {string} code
+ * @param {...(Node | null)} children
+ */
+export function labelled(picture, kind, code, ...children) {
+  const text = kind === "diagnosis" ? sentence(picture, code, undefined) : sentence(picture, undefined, code);
+  const attributes = {
+    class: "place",
+    tabindex: 0,
+    role: "img",
+    "aria-label": text,
+    "data-spot": true,
+    "data-key": `${kind} ${code}`,
+  };
+  return shape(
+    "g",
+    { ...attributes, [`data-${kind}`]: code },
+    shape("title", {}, `${dotted(code)} ${picture.titles.get(code) ?? ""}`),
+    ...children,
+  );
+}

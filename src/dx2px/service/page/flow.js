@@ -1,0 +1,144 @@
+// The transport as a flow: ribbons from diagnoses to procedures, as thick as the mass that passes.
+
+import { shape } from "./dom.js";
+import { dotted, percent } from "./codes.js";
+import { fit, labelled, sums } from "./figure_text.js";
+import { hue } from "./spotlight.js";
+
+const NARROW = 620; // below this width there is room for codes, not for titles
+const SLOT = 24; // what a label needs in height
+const NODE = 7; // width of the bars at the ends
+const THINNEST = 0.15; // pixels; thinner ribbons cannot be seen
+
+/**
+ * Where nodes and ribbons lie. Every node has a slot high enough for its label; bars are as high as their mass.
+ * @param {number[][]} mass
+ * @param {number} flowing height that the whole mass takes
+ */
+export function layout(mass, flowing) {
+  const { rows, columns, total } = sums(mass);
+  const scale = total > 0 ? flowing / total : 0;
+  const height = flowing + SLOT * Math.max(rows.length, columns.length);
+  const left = stack(rows, scale, height);
+  const right = stack(columns, scale, height);
+  const from = left.map((one) => one.y);
+  const to = right.map((one) => one.y);
+  const ribbons = [];
+  mass.forEach((masses, i) =>
+    masses.forEach((value, j) => {
+      const thickness = value * scale;
+      ribbons.push({ i, j, y0: from[i], y1: to[j], thickness, value });
+      from[i] += thickness;
+      to[j] += thickness;
+    }),
+  );
+  return { height, left, right, ribbons };
+}
+
+/** Bars one below the other, the space that is left spread evenly between them. */
+function stack(masses, scale, height) {
+  const bars = masses.reduce((sum, mass) => sum + mass * scale, 0);
+  const gap = masses.length ? (height - bars) / masses.length : 0;
+  let y = gap / 2;
+  return masses.map((mass) => {
+    const place = { y, height: mass * scale };
+    y += place.height + gap;
+    return place;
+  });
+}
+
+/**
+ * Draw the flow.
+ * @param {import("./figure.js").Picture} picture
+ * @param {number} width in pixels
+ * @returns {SVGElement}
+ */
+export function drawFlow(picture, width) {
+  const { plan } = picture;
+  const side = width < NARROW ? 66 : Math.min(330, width * 0.31);
+  const flowing = Math.max(150, 24 * Math.max(plan.diagnoses.length, plan.procedures.length));
+  const { height, left, right, ribbons } = layout(plan.mass, flowing);
+  /** @type {[number, number]} */
+  const ends = [side, width - side];
+  return shape(
+    "svg",
+    {
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      role: "group",
+      "aria-label": "Flow from diagnoses to procedures",
+    },
+    shape(
+      "g",
+      { class: "ribbons" },
+      ...ribbons.filter((one) => one.thickness > THINNEST).map((one) => ribbon(one, ends, plan)),
+    ),
+    ...plan.diagnoses.map((code, i) => end(picture, "diagnosis", code, left[i], ends[0], side)),
+    ...plan.procedures.map((code, j) => end(picture, "procedure", code, right[j], ends[1], side)),
+  );
+}
+
+function ribbon({ i, j, y0, y1, thickness, value }, [x0, x1], plan) {
+  const [a, b] = [x0 + NODE, x1 - NODE];
+  const half = (a + b) / 2;
+  const path =
+    `M${a} ${y0}C${half} ${y0} ${half} ${y1} ${b} ${y1}` +
+    `L${b} ${y1 + thickness}C${half} ${y1 + thickness} ${half} ${y0 + thickness} ${a} ${y0 + thickness}Z`;
+  const [from, to] = [plan.diagnoses[i], plan.procedures[j]];
+  return shape(
+    "path",
+    {
+      class: `ribbon ${hue(from)}`,
+      d: path,
+      "data-diagnosis": from,
+      "data-procedure": to,
+      "data-spot": true,
+      "data-mass": value,
+    },
+    shape("title", {}, `${dotted(from)} → ${dotted(to)}: ${percent(value)}`),
+  );
+}
+
+function end(picture, kind, code, { y, height }, x, side) {
+  const isLeft = kind === "diagnosis";
+  const centre = y + height / 2;
+  return labelled(
+    picture,
+    kind,
+    code,
+    shape("rect", { class: "catch", x: isLeft ? 0 : x, y: centre - SLOT / 2, width: side, height: SLOT }),
+    shape("rect", {
+      class: `end ${isLeft ? hue(code) : "sink"}`,
+      x: isLeft ? x : x - NODE,
+      y,
+      width: NODE,
+      height: Math.max(1, height),
+      rx: 1,
+    }),
+    shape(
+      "text",
+      {
+        class: "label",
+        x: isLeft ? x - 8 : x + 8,
+        y: centre,
+        dy: "0.35em",
+        "text-anchor": isLeft ? "end" : "start",
+      },
+      ...words(picture, code, side, isLeft),
+    ),
+  );
+}
+
+/** The code stands next to the bar, the title, if there is room for one, outside of it. */
+function words(picture, code, side, isLeft) {
+  const title = side > 100 ? fit(picture.titles.get(code) ?? "", side - 76) : "";
+  const pieces = title
+    ? [
+        ["label-code", dotted(code)],
+        ["label-title", title],
+      ]
+    : [["label-code", dotted(code)]];
+  if (isLeft) pieces.reverse();
+  return pieces.map(([look, text], place) => shape("tspan", { class: look, dx: place ? 6 : 0 }, text));
+}

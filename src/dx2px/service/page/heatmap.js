@@ -1,0 +1,147 @@
+// The transport as a heat map: a row a diagnosis, a column a procedure. Six steps of colour, so that the figures
+// written on them can be read; the exact numbers are in the table.
+
+import { shape } from "./dom.js";
+import { dotted, percent } from "./codes.js";
+import { fit, labelled } from "./figure_text.js";
+
+const NARROW = 620;
+const ROW = 30;
+const STEPS = 6;
+const LEGEND = 44;
+const TITLED = 84; // a column this wide has room for a piece of the title
+
+/**
+ * The step of a mass, 0 to 5: 0 is next to nothing, 5 near the largest.
+ * @param {number} value
+ * @param {number} largest
+ */
+export function step(value, largest) {
+  return largest > 0 ? Math.min(STEPS - 1, Math.floor((value / largest) * STEPS)) : 0;
+}
+
+/**
+ * Draw the heat map.
+ * @param {import("./figure.js").Picture} picture
+ * @param {number} width in pixels
+ * @returns {SVGElement}
+ */
+export function drawHeatMap(picture, width) {
+  const { plan } = picture;
+  const side = width < NARROW ? 66 : Math.min(400, width * 0.42);
+  const cell = Math.min(132, (width - side) / Math.max(1, plan.procedures.length));
+  const head = cell < 48 ? 52 : cell < TITLED ? 28 : 44;
+  const frame = { side, cell, head, largest: Math.max(0, ...plan.mass.flat()) };
+  const height = head + ROW * plan.diagnoses.length + LEGEND;
+  return shape(
+    "svg",
+    {
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      role: "group",
+      "aria-label": "Heat map, diagnoses by procedures",
+    },
+    ...plan.procedures.map((code, j) => columnHead(picture, code, j, frame)),
+    ...plan.diagnoses.map((code, i) => rowHead(picture, code, i, frame)),
+    shape(
+      "g",
+      { class: "cells" },
+      ...plan.mass.flatMap((masses, i) => masses.map((mass, j) => heatCell(plan, i, j, mass, frame))),
+    ),
+    legend(frame, height),
+  );
+}
+
+function rowHead(picture, code, i, { side, head }) {
+  const y = head + ROW * i;
+  const title = side > 100 ? fit(picture.titles.get(code) ?? "", side - 76) : "";
+  return labelled(
+    picture,
+    "diagnosis",
+    code,
+    shape("rect", { class: "catch", x: 0, y, width: side, height: ROW }),
+    shape("text", { class: "label label-code", x: 4, y: y + ROW / 2, dy: "0.35em" }, dotted(code)),
+    shape("text", { class: "label label-title", x: 64, y: y + ROW / 2, dy: "0.35em" }, title),
+  );
+}
+
+function columnHead(picture, code, j, { side, cell, head }) {
+  const [x, y] = [side + cell * (j + 0.5), cell < TITLED ? head - 8 : head - 26];
+  const slanted = cell < 48;
+  const place = slanted
+    ? { transform: `translate(${x + 4} ${y}) rotate(-55)` }
+    : { x, y, "text-anchor": "middle" };
+  return labelled(
+    picture,
+    "procedure",
+    code,
+    shape("rect", { class: "catch", x: x - cell / 2, y: 0, width: cell, height: head }),
+    shape("text", { class: "label label-code", ...place }, dotted(code)),
+    cell < TITLED
+      ? null
+      : shape(
+          "text",
+          { class: "label label-title", x, y: y + 17, "text-anchor": "middle" },
+          fit(picture.titles.get(code) ?? "", cell - 8),
+        ),
+  );
+}
+
+function heatCell(plan, i, j, mass, { side, cell, head, largest }) {
+  const [x, y] = [side + cell * j, head + ROW * i];
+  const heat = step(mass, largest);
+  const text = (100 * mass).toFixed(mass < 0.0995 ? 1 : 0);
+  return shape(
+    "g",
+    {
+      class: "cell",
+      "data-diagnosis": plan.diagnoses[i],
+      "data-procedure": plan.procedures[j],
+      "data-spot": true,
+      "data-step": heat,
+    },
+    shape("rect", {
+      class: `heat heat-${heat}`,
+      x: x + 1,
+      y: y + 1,
+      width: cell - 2,
+      height: ROW - 2,
+      rx: 3,
+    }),
+    cell >= 34
+      ? shape(
+          "text",
+          {
+            class: `heat-text heat-text-${heat}`,
+            x: x + cell / 2,
+            y: y + ROW / 2,
+            dy: "0.35em",
+            "text-anchor": "middle",
+          },
+          mass >= 0.0005 ? text : "·",
+        )
+      : null,
+    shape("title", {}, `${dotted(plan.diagnoses[i])} → ${dotted(plan.procedures[j])}: ${percent(mass)}`),
+  );
+}
+
+function legend({ side, largest }, height) {
+  const [size, y] = [22, height - 26];
+  const squares = [...Array(STEPS).keys()].map((one) =>
+    shape("rect", {
+      class: `heat heat-${one}`,
+      x: side + 1 + size * one,
+      y,
+      width: size - 2,
+      height: 12,
+      rx: 2,
+    }),
+  );
+  const text = shape(
+    "text",
+    { class: "label label-title", x: side + size * STEPS + 6, y: y + 6, dy: "0.35em" },
+    `% of mass, to ${percent(largest)}`,
+  );
+  return shape("g", { class: "legend", "aria-hidden": "true" }, ...squares, text);
+}

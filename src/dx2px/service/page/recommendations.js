@@ -1,0 +1,163 @@
+// The ranked procedures: probability, reasons behind a disclosure, accept and reject.
+
+import { all, bar, byId, icon, keepingFocus, node } from "./dom.js";
+import { dotted, percent, systemOf } from "./codes.js";
+import { hue } from "./spotlight.js";
+import { current, update } from "./state.js";
+import { titleOf } from "./titles.js";
+
+const REASONS = 6; // the rest is summed up
+const SMALLEST = 0.005; // a share below this is part of the rest
+
+/** @type {Set<string>} */
+const open = new Set();
+
+/**
+ * Draw an answer.
+ * @param {import("./api.js").Recommended[]} recommended
+ */
+export function draw(recommended) {
+  const list = byId("procedures");
+  keepingFocus(list, () => list.replaceChildren(...recommended.map(row)));
+  const measured = recommended.every((one) => one.probability !== null);
+  list.classList.toggle("unmeasured", !measured);
+  byId("likelihood-note").hidden = measured;
+  mark();
+}
+
+function row(one) {
+  const name = `${dotted(one.code)} ${one.title}`;
+  const reasons = node(
+    "div",
+    { class: "reasons", id: `reasons-${one.rank}`, hidden: !open.has(one.code) },
+    ...because(one),
+  );
+  return node(
+    "li",
+    { class: "procedure", "data-procedure": one.code, "data-spot": true },
+    node(
+      "div",
+      { class: "procedure-line" },
+      disclosure(one, reasons),
+      measure(one),
+      verdicts(one.code, name),
+    ),
+    reasons,
+  );
+}
+
+function disclosure(one, reasons) {
+  const button = node(
+    "button",
+    {
+      type: "button",
+      class: "disclosure",
+      "data-key": `reasons ${one.code}`,
+      "aria-expanded": String(open.has(one.code)),
+      "aria-controls": reasons.id,
+    },
+    icon("open"),
+    node("span", { class: "rank" }, one.rank),
+    node("span", { class: "code", title: systemOf(one.code) }, dotted(one.code)),
+    node("span", { class: "title" }, one.title),
+    node("span", { class: "unseen" }, ", reasons"),
+  );
+  button.addEventListener("click", () => {
+    reasons.hidden = !reasons.hidden;
+    button.setAttribute("aria-expanded", String(!reasons.hidden));
+    if (reasons.hidden) open.delete(one.code);
+    else open.add(one.code);
+  });
+  return button;
+}
+
+function measure(one) {
+  if (one.probability === null) return node("span", { class: "measure" });
+  const text = percent(one.probability);
+  return node(
+    "span",
+    { class: "measure", title: `Of stays like this one, the procedure was coded in about ${text}` },
+    bar(one.probability, `probability ${text}`),
+    node("span", { class: "number", "aria-hidden": "true" }, text),
+  );
+}
+
+function because(one) {
+  const shown = one.because
+    .slice(0, REASONS)
+    .filter((reason, place) => place === 0 || reason.share >= SMALLEST);
+  const rest = one.because.slice(shown.length);
+  const restShare = rest.reduce((sum, reason) => sum + reason.share, 0);
+  return [
+    node("p", { class: "note" }, "Comes from"),
+    node("ul", { "aria-label": `Diagnoses behind ${dotted(one.code)}` }, ...shown.map(reasonRow)),
+    rest.length
+      ? node("p", { class: "note" }, `and ${rest.length} more, together ${percent(restShare)}`)
+      : null,
+  ].filter(Boolean);
+}
+
+function reasonRow(reason) {
+  const share = percent(reason.share);
+  return node(
+    "li",
+    { class: `reason ${hue(reason.code)}` },
+    node("span", { class: "code" }, dotted(reason.code)),
+    node("span", { class: "title" }, titleOf(reason.code)),
+    bar(reason.share, `share ${share}`),
+    node("span", { class: "number", "aria-hidden": "true" }, share),
+  );
+}
+
+function verdicts(code, name) {
+  return node(
+    "span",
+    { class: "verdicts", role: "group", "aria-label": `Verdict on ${name}` },
+    verdict("accept", code, `Accept ${name}`),
+    verdict("reject", code, `Reject ${name}`),
+  );
+}
+
+function verdict(kind, code, label) {
+  const attributes = {
+    type: "button",
+    class: `icon-button verdict ${kind}`,
+    "data-key": `${kind} ${code}`,
+    "data-verdict": kind,
+  };
+  return node(
+    "button",
+    {
+      ...attributes,
+      "data-code": code,
+      "aria-label": label,
+      title: label,
+      "aria-pressed": "false",
+      onclick: () => judge(kind, code),
+    },
+    icon(kind),
+  );
+}
+
+/** A second click takes a verdict back; accept and reject exclude each other. */
+function judge(kind, code) {
+  const { accepted, rejected } = current();
+  const without = (list) => list.filter((one) => one !== code);
+  const toggled = (list) => (list.includes(code) ? without(list) : [...list, code]);
+  update(
+    kind === "accept"
+      ? { accepted: toggled(accepted), rejected: without(rejected) }
+      : { accepted: without(accepted), rejected: toggled(rejected) },
+  );
+}
+
+/** Show the verdicts of the state on the rows that are there. */
+export function mark() {
+  const { accepted, rejected } = current();
+  const given = { accept: new Set(accepted), reject: new Set(rejected) };
+  for (const button of all("[data-verdict]", byId("procedures"))) {
+    const { verdict: kind, code } = button.dataset;
+    button.setAttribute("aria-pressed", String(given[kind].has(code)));
+    button.closest(".procedure").classList.toggle(`${kind}ed`, given[kind].has(code));
+  }
+}

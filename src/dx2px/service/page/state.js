@@ -1,0 +1,188 @@
+// What the user has entered: one object, mirrored in the address after the "#", which browsers do not send.
+
+import { sameCode } from "./codes.js";
+
+/**
+ * @typedef {object} State
+ * @property {"recommend" | "audit"} tab
+ * @property {string[]} diagnoses as typed, or canonical once the server has answered
+ * @property {string} top how many procedures, or "90%" for as many as that coverage takes
+ * @property {"flow" | "heat" | "table"} view
+ * @property {string[]} accepted
+ * @property {string[]} rejected
+ * @property {string[]} auditDiagnoses
+ * @property {string[]} auditProcedures
+ */
+
+/** @typedef {"diagnoses" | "auditDiagnoses" | "auditProcedures"} ListName */
+
+/** @type {State} */
+const EMPTY = {
+  tab: "recommend",
+  diagnoses: [],
+  top: "5",
+  view: "flow",
+  accepted: [],
+  rejected: [],
+  auditDiagnoses: [],
+  auditProcedures: [],
+};
+const NAMES = {
+  tab: "tab",
+  diagnoses: "dx",
+  top: "top",
+  view: "view",
+  accepted: "yes",
+  rejected: "no",
+  auditDiagnoses: "adx",
+  auditProcedures: "apx",
+};
+const CHOICES = {
+  tab: ["recommend", "audit"],
+  top: ["5", "10", "20", "90%"],
+  view: ["flow", "heat", "table"],
+};
+const LONGEST_LIST = 500;
+
+/** @type {State} */
+let state = { ...EMPTY };
+/** @type {((state: State, changed: Set<string>) => void)[]} */
+const listeners = [];
+/** @type {{name: ListName, items: [number, string][], before?: string[]}[]} */
+const removals = [];
+
+/** The present state; it is never changed in place. */
+export function current() {
+  return state;
+}
+
+/**
+ * Call a function after every change, with the names of what changed.
+ * @param {(state: State, changed: Set<string>) => void} listener
+ */
+export function onChange(listener) {
+  listeners.push(listener);
+}
+
+/**
+ * Change some of the state.
+ * @param {Partial<State>} patch
+ */
+export function update(patch) {
+  const changed = new Set(Object.keys(patch).filter((name) => !same(state[name], patch[name])));
+  if (!changed.size) return;
+  state = { ...state, ...patch };
+  const fragment = encode(state);
+  history.replaceState(null, "", fragment ? `#${fragment}` : location.pathname + location.search);
+  for (const listener of listeners) listener(state, changed);
+}
+
+/**
+ * Add codes to a list, each once.
+ * @param {ListName} name
+ * @param {string[]} codes
+ * @returns {number} how many were new
+ */
+export function add(name, codes) {
+  const before = state[name];
+  const after = [...before];
+  for (const code of codes) if (!after.some((one) => sameCode(one, code))) after.push(code);
+  update({ [name]: after });
+  return after.length - before.length;
+}
+
+/**
+ * Remove codes from a list; `undo` brings them back.
+ * @param {ListName} name
+ * @param {string[]} codes
+ */
+export function remove(name, codes) {
+  const gone = new Set(codes);
+  const items = [...state[name].entries()].filter(([, code]) => gone.has(code));
+  if (!items.length) return;
+  removals.push({ name, items });
+  update({ [name]: state[name].filter((code) => !gone.has(code)) });
+}
+
+/**
+ * Put a list in the place of another; `undo` brings the old one back.
+ * @param {ListName} name
+ * @param {string[]} codes
+ */
+export function replace(name, codes) {
+  const before = state[name];
+  if (before.length) removals.push({ name, items: [...before.entries()], before });
+  update({ [name]: codes });
+}
+
+/** Put back what was last removed, where it stood; what was added since stays, unless it took the place of all. */
+export function undo() {
+  const last = removals.pop();
+  if (!last) return false;
+  if (last.before) {
+    update({ [last.name]: last.before });
+    return true;
+  }
+  const list = state[last.name].filter((code) => !last.items.some(([, gone]) => gone === code));
+  for (const [place, code] of last.items) list.splice(Math.min(place, list.length), 0, code);
+  update({ [last.name]: list });
+  return true;
+}
+
+/** The last removal that can be undone, if any. */
+export function lastRemoval() {
+  return removals.at(-1);
+}
+
+/** Forget what could be undone. */
+export function forgetRemovals() {
+  removals.length = 0;
+}
+
+/** Take the state from the address, at the start and when the user changes it there. */
+export function restore() {
+  update(decode(location.hash.slice(1)));
+}
+
+/**
+ * @param {State} full
+ * @returns {string}
+ */
+export function encode(full) {
+  const pieces = [];
+  for (const [name, short] of Object.entries(NAMES)) {
+    if (same(full[name], EMPTY[name])) continue;
+    const values = Array.isArray(full[name]) ? full[name] : [full[name]];
+    pieces.push(`${short}=${values.map(plain).join(",")}`);
+  }
+  return pieces.join("&");
+}
+
+/**
+ * The state that a fragment describes; what it does not name, or names wrongly, is as at the start.
+ * @param {string} fragment
+ * @returns {State}
+ */
+export function decode(fragment) {
+  const given = new URLSearchParams(fragment.replaceAll("+", "%2B"));
+  const found = { ...EMPTY };
+  for (const [name, short] of Object.entries(NAMES)) {
+    const text = given.get(short);
+    if (text === null) continue;
+    if (Array.isArray(EMPTY[name]))
+      found[name] = [...new Set(text.split(",").filter(Boolean))].slice(0, LONGEST_LIST);
+    else if (CHOICES[name].includes(text)) found[name] = text;
+  }
+  return found;
+}
+
+/** Codes keep their colon in the address; everything else that has a meaning there is escaped. */
+function plain(text) {
+  return encodeURIComponent(text).replaceAll("%3A", ":");
+}
+
+function same(one, other) {
+  return Array.isArray(one)
+    ? one.length === other.length && one.every((item, i) => item === other[i])
+    : one === other;
+}

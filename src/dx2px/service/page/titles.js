@@ -1,0 +1,40 @@
+// Titles of codes, as far as the server has told them.
+
+import { ask } from "./api.js";
+import { sameCode } from "./codes.js";
+
+/** @type {Map<string, string>} */
+const titles = new Map();
+
+/**
+ * Keep the titles of codes.
+ * @param {{code: string, title: string}[]} named
+ */
+export function learnTitles(named) {
+  for (const one of named) titles.set(one.code, one.title);
+}
+
+/**
+ * The title of a code, or nothing.
+ * @param {string} code
+ */
+export function titleOf(code) {
+  return titles.get(code) ?? "";
+}
+
+/**
+ * Ask for the titles that are missing, one after the other so that a long list does not crowd the server out.
+ * @param {string[]} codes
+ * @param {"diagnosis" | "procedure"} kind
+ * @returns {Promise<boolean>} whether a title is new
+ */
+export async function lookUp(codes, kind) {
+  const missing = codes.filter((code) => !titles.has(code));
+  for (const code of missing) {
+    titles.set(code, ""); // asked once, whatever the answer
+    const query = new URLSearchParams({ q: code.slice(0, 100), kind, limit: "1" });
+    const found = await ask(`api/codes?${query}`).catch(() => ({ codes: [] }));
+    for (const one of found.codes) if (sameCode(one.code, code)) titles.set(code, one.title);
+  }
+  return missing.some((code) => titles.get(code));
+}

@@ -1,0 +1,197 @@
+"""CDS Hooks 2.0 as its text demands: discovery, prefetch, cards, feedback; and no call to the record system."""
+
+from __future__ import annotations
+
+import re
+import socket
+from typing import Any
+from uuid import UUID
+
+import pytest
+from starlette.testclient import TestClient
+
+from dx2px.codes import dotted
+from dx2px.service.cds import messages
+from dx2px.service.cds.cards import cut
+
+VIEW, SELECT = "/cds-services/dx2px-patient-view", "/cds-services/dx2px-order-select"
+ICD9 = "http://hl7.org/fhir/sid/icd-9-cm"
+
+
+def bundle(*codes: str) -> dict[str, Any]:
+    entries = [
+        {"resource": {"resourceType": "Condition", "code": {"coding": [{"system": ICD9, "code": code}]}}}
+        for code in codes
+    ]
+    return {"resourceType": "Bundle", "type": "searchset", "entry": entries}
+
+
+def request(hook: str = "patient-view", **more: Any) -> dict[str, Any]:
+    context = {"userId": "Practitioner/1", "patientId": "1288992", "encounterId": "89284"}
+    return {
+        "hook": hook,
+        "hookInstance": "d1577c69-dfbe-44ad-ba6d-3e05e953b2ea",
+        "fhirServer": "http://127.0.0.1:9/fhir",
+        "fhirAuthorization": {"access_token": "x", "token_type": "Bearer", "scope": "*", "subject": "y"},
+        "context": context,
+        "prefetch": {"conditions": bundle("428.0", "250.00")},
+    } | more
+
+
+def test_discovery_lists_services_that_answer(client: TestClient) -> None:
+    told = client.get("/cds-services").json()
+    messages.Services.model_validate(told)
+    assert {service["hook"] for service in told["services"]} == {"patient-view", "order-select"}
+    for service in told["services"]:
+        assert service["description"]
+        tokens = re.findall(r"{{(.*?)}}", " ".join(service["prefetch"].values()))
+        assert set(tokens) <= {"context.patientId", "context.encounterId"}
+        answer = client.post(f"/cds-services/{service['id']}", json=request(service["hook"]))
+        assert answer.status_code == 200
+
+
+def test_a_card_is_what_the_standard_says(client: TestClient) -> None:
+    answer = client.post(VIEW, json=request())
+    messages.Cards.model_validate(answer.json())
+    (card,) = answer.json()["cards"]
+    assert 0 < len(card["summary"]) < 140
+    assert card["indicator"] == "info"
+    assert card["source"]["label"]
+    assert card["selectionBehavior"] == "any"
+    assert UUID(card["uuid"])
+    assert "no medical advice" in card["detail"]
+    assert "Congestive heart failure" in card["detail"]
+    assert card["links"][0]["url"] == "http://127.0.0.1:8000/#dx=icd9cm:4280,icd9cm:25000"
+    ids = [suggestion["uuid"] for suggestion in card["suggestions"]]
+    assert len(set(ids)) == len(ids) == 4  # as many procedures as the model knows
+
+
+def test_suggestions_are_drafts_of_the_models_procedures(client: TestClient) -> None:
+    (card,) = client.post(VIEW, json=request()).json()["cards"]
+    best = client.post("/api/recommend", json={"diagnoses": ["428.0", "250.00"]}).json()["recommendations"]
+    drafts = [suggestion["actions"][0]["resource"] for suggestion in card["suggestions"]]
+    assert [draft["code"]["coding"][0]["code"].replace(".", "") for draft in drafts] == [
+        one["code"].partition(":")[2] for one in best
+    ]
+    first = drafts[0]
+    assert first["resourceType"] == "ServiceRequest"
+    assert (first["status"], first["intent"]) == ("draft", "proposal")
+    assert first["subject"] == {"reference": "Patient/1288992"}
+    assert first["encounter"] == {"reference": "Encounter/89284"}
+    assert first["code"]["coding"][0]["system"] == ICD9
+    assert first["reasonCode"][0]["coding"][0]["code"] == dotted(best[0]["because"][0]["code"])
+
+
+def test_patient_and_encounter_together_count_each_diagnosis_once(client: TestClient) -> None:
+    prefetch = {"conditions": bundle("428.0", "428.0"), "encounterConditions": bundle("428.0")}
+    both = client.post(VIEW, json=request(prefetch=prefetch)).json()
+    assert "this diagnosis" in both["cards"][0]["summary"]
+    assert both["extension"]["dx2px-reading"]["used"] == 3
+
+
+def test_what_cannot_be_read_is_reported_and_the_rest_used(client: TestClient) -> None:
+    mixed = bundle("428.0", "not a code", "V91")
+    mixed["entry"] += ["broken", {"resource": {"resourceType": "Condition", "code": {"coding": []}}}]
+    answer = client.post(VIEW, json=request(prefetch={"conditions": mixed})).json()
+    assert answer["extension"]["dx2px-reading"] == {
+        "used": 2,
+        "unreadable": 2,
+        "without_icd": 1,
+        "not_current": 0,
+        "other": 0,
+    }
+    detail = answer["cards"][0]["detail"]
+    assert "Read 2 of 5 conditions; 1 have no ICD code; 2 could not be read; 1 codes are unknown" in detail
+    assert 'dx2px_fhir_entries_total{outcome="unreadable"} 2.0' in client.get("/metrics").text
+
+
+@pytest.mark.parametrize("prefetch", [None, {}, {"patient": {"resourceType": "Patient"}}])
+@pytest.mark.parametrize(("route", "hook"), [(VIEW, "patient-view"), (SELECT, "order-select")])
+def test_without_prefetch_there_is_nothing_to_work_on(
+    client: TestClient, route: str, hook: str, prefetch: Any
+) -> None:
+    answer = client.post(route, json=request(hook, prefetch=prefetch))
+    assert answer.status_code == 412
+    assert answer.headers["content-type"] == "application/problem+json"
+    without = request(hook)
+    del without["prefetch"]
+    assert client.post(route, json=without).status_code == 412
+
+
+@pytest.mark.parametrize("found", [None, bundle(), bundle("V91")])
+def test_a_patient_without_usable_diagnoses_gets_no_card(client: TestClient, found: Any) -> None:
+    answer = client.post(VIEW, json=request(prefetch={"conditions": found}))
+    assert (answer.status_code, answer.json()["cards"]) == (200, [])
+
+
+def test_orders_already_drafted_are_not_suggested(client: TestClient) -> None:
+    context = request()["context"]
+    coded = {"coding": [{"system": ICD9, "code": "37.22"}]}
+    drafts = {
+        "resourceType": "Bundle",
+        "entry": [{"resource": {"resourceType": "ServiceRequest", "code": coded}}],
+    }
+    asked = request("order-select", context=context | {"selections": [], "draftOrders": drafts})
+    before = client.post(SELECT, json=request("order-select")).json()["cards"][0]
+    after = client.post(SELECT, json=asked).json()["cards"][0]
+    shown = [[one["label"] for one in card["suggestions"]] for card in (before, after)]
+    assert any("37.22" in label for label in shown[0])
+    assert shown[1] == [label for label in shown[0] if "37.22" not in label]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"hook": "order-select"},
+        {"hook": None},
+        {"hookInstance": "1"},
+        {"hookInstance": None},
+        {"context": {}},
+        {"context": {"patientId": "../../etc"}},
+        {"context": {"patientId": 1}},
+        {"prefetch": []},
+        {"prefetch": {"conditions": "Bundle"}},
+        {"prefetch": {"conditions": [1]}},
+    ],
+)
+def test_requests_that_break_the_standard(client: TestClient, change: dict[str, Any]) -> None:
+    assert client.post(VIEW, json=request(**change)).status_code == 422
+
+
+def test_nothing_is_fetched(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: Any, **options: Any) -> None:
+        raise AssertionError("the service opened a connection")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    assert client.post(VIEW, json=request()).status_code == 200
+    assert client.post(VIEW, json=request(prefetch={})).status_code == 412
+
+
+def test_summaries_of_long_titles_stay_short() -> None:
+    assert [len(cut("x" * length, 139)) for length in (1, 139, 140, 999)] == [1, 139, 139, 139]
+
+
+def test_five_hundred_conditions_are_read(client: TestClient) -> None:
+    many = bundle(
+        *(f"{number:03d}.{digit}" for number in range(1, 51) for digit in range(9)), "428.0", *["V91"] * 49
+    )
+    answer = client.post(VIEW, json=request(prefetch={"conditions": many}))
+    assert answer.json()["extension"]["dx2px-reading"]["used"] == 500
+    assert answer.json()["cards"]
+
+
+def test_feedback_is_counted(client: TestClient) -> None:
+    entry = {
+        "card": "4e0a3a1e-3283-4575-ab82-028d55fe2719",
+        "outcome": "accepted",
+        "outcomeTimestamp": "2026-12-11T02:12:13Z",
+        "acceptedSuggestions": [{"id": "e56e1945-20b3-4393-8503-a1a20fd73152"}],
+    }
+    answer = client.post(f"{VIEW}/feedback", json={"feedback": [entry, entry | {"outcome": "overridden"}]})
+    assert (answer.status_code, answer.content) == (200, b"")
+    text = client.get("/metrics").text
+    for outcome in ("accepted", "overridden"):
+        assert f'dx2px_cds_feedback_total{{outcome="{outcome}",service="dx2px-patient-view"}} 1.0' in text
+    assert client.post(f"{VIEW}/feedback", json={"feedback": [entry | {"outcome": "?"}]}).status_code == 422
+    assert client.post("/cds-services/none/feedback", json={"feedback": [entry]}).status_code == 404

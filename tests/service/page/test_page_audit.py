@@ -1,0 +1,97 @@
+"""The audit tab: one stay as it is entered, several stays at once, and what is sent of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+RIGHT, ENTER = "\ue014", "\ue007"
+
+
+def findings(page: Any, kind: str) -> list[str]:
+    return list(page.texts(f"#findings .{kind} .code"))
+
+
+def test_tabs_are_reached_with_the_arrow_keys(page: Any) -> None:
+    page.open()
+    page.run("document.querySelector('#tab-recommend').focus()")
+    page.keys(RIGHT)
+    assert page.shown("#panel-audit")
+    assert not page.shown("#panel-recommend")
+    assert page.find("#tab-audit").get_attribute("aria-selected") == "true"
+    assert "tab=audit" in page.driver.current_url
+
+
+def test_a_missing_procedure_is_found_and_added(page: Any) -> None:
+    page.open("tab=audit")
+    for field, code in (("audit-diagnosis", "585.6"), ("audit-procedure", "79.35")):
+        page.click(f"#{field}-input")
+        page.keys(code + ENTER)
+    page.until("return document.querySelector('#findings .missing .code')")
+    assert "39.95" in findings(page, "missing")
+    assert page.texts("#audit-procedures .code") == ["79.35"]
+    page.click("#findings .missing button[aria-label^='Add 39.95']")
+    page.until("return document.querySelectorAll('#audit-procedures .code').length === 2")
+    page.until(
+        "return ![...document.querySelectorAll('#findings .code')].some((one) => one.textContent === '39.95')"
+    )
+    assert (
+        page.until("return document.querySelector('#audit-diagnoses .title').textContent")
+        == "End stage renal disease"
+    )
+
+
+def test_an_unsupported_procedure_is_found_and_removed(page: Any) -> None:
+    page.open("tab=audit&adx=585.6,518.81,995.92,038.9&apx=39.95,79.35")
+    page.until("return document.querySelector('#audit-answer:not([aria-busy]) #findings section')")
+    expected = page.run(
+        "return fetch('api/audit', {method: 'POST', headers: {'content-type': 'application/json'},"
+        " body: JSON.stringify("
+        "{stays: [{id: '1', diagnoses: ['585.6', '518.81', '995.92', '038.9'], procedures: ['39.95', '79.35']}]})})"
+        ".then((answer) => answer.json())"
+    )["stays"][0]
+    assert [one["code"] for one in expected["unsupported"]] == ["icd9pcs:7935"]
+    assert findings(page, "unsupported") == ["79.35"]
+    assert len(findings(page, "missing")) == len(expected["missing"])
+    page.click("#findings .unsupported button")
+    page.until("return document.querySelectorAll('#audit-procedures .code').length === 1")
+    page.click("#audit-undo .link")
+    page.until("return document.querySelectorAll('#audit-procedures .code').length === 2")
+
+
+def test_the_stay_of_the_other_tab_can_be_taken(page: Any) -> None:
+    page.open("dx=585.6,518.81&yes=icd9pcs:3995")
+    page.procedures()
+    page.click("#tab-audit")
+    page.click("#audit-take")
+    page.until("return document.querySelectorAll('#audit-diagnoses .code').length === 2")
+    assert page.texts("#audit-procedures .code") == ["39.95"]
+
+
+def test_names_of_several_stays_never_leave_the_browser(page: Any, weather: Any) -> None:
+    page.open("tab=audit")
+    page.run("document.querySelector('.several').open = true")
+    page.find("#audit-lines").send_keys("Jane Doe | 585.6 | 39.95\nJohn Roe | 518.81 414.01 | 79.35, 01.24")
+    page.click("#audit-run")
+    page.until("return document.querySelectorAll('#findings .stay').length === 2")
+    assert page.texts("#findings h3") == ["Jane Doe", "John Roe"]
+    assert "01.24" in page.text("#findings .stay:last-child .status")
+    sent = [body for path, body in weather.bodies if path == "/api/audit"]
+    assert [stay["id"] for stay in json.loads(sent[-1])["stays"]] == ["1", "2"]
+    assert not any(b"Doe" in body or b"Roe" in body for body in sent)
+    assert "Doe" not in page.driver.current_url
+
+
+def test_a_line_that_cannot_be_read_is_named(page: Any) -> None:
+    page.open("tab=audit")
+    page.run("document.querySelector('.several').open = true")
+    page.find("#audit-lines").send_keys("a | 585.6 | 39.95\nb 585.6")
+    page.click("#audit-run")
+    assert page.until("return document.querySelector('#audit-problem p').textContent").startswith("Line 2:")
+
+
+def test_the_example_has_findings(page: Any) -> None:
+    page.open("tab=audit")
+    page.click("#audit-example")
+    page.until("return document.querySelector('#findings .finding')")
+    assert "tab=audit&adx=414.01" in page.driver.current_url

@@ -1,0 +1,187 @@
+"""The routes answer as the model does; what they promise in OpenAPI, they keep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from dx2px.inference import Model
+from dx2px.inference.audit import audit_stay
+from dx2px.service import ServiceConfig, create_app, schemas
+from dx2px.service.answers import SCOPE
+from dx2px.service.served import Served
+
+
+@pytest.fixture
+def model(served: Served) -> Model:
+    return served.answers.model
+
+
+def test_recommends_as_the_model_does(client: TestClient, model: Model) -> None:
+    asked = ["428.0", "icd9cm:25000", "V99"]
+    answer = client.post("/api/recommend", json={"diagnoses": asked, "top": 3})
+    assert answer.status_code == 200
+    assert answer.json() == model.recommend(asked, 3).to_dict()
+    schemas.RecommendAnswer.model_validate(answer.json())
+    assert answer.json()["recommendations"][0]["code"] == "icd9pcs:3722"
+    assert [one["status"] for one in answer.json()["diagnoses"]] == ["known", "known", "unknown"]
+
+
+def test_explains_as_the_model_does(client: TestClient, model: Model) -> None:
+    asked = {"diagnoses": ["4280", "250.00"], "procedures": ["37.22", "39.95", "99.99"]}
+    answer = client.post("/api/explain", json=asked)
+    assert answer.json() == model.explain(asked["diagnoses"], asked["procedures"]).to_dict()
+    schemas.ExplainAnswer.model_validate(answer.json())
+    mass = answer.json()["plan"]["mass"]
+    assert sum(map(sum, mass)) == pytest.approx(1, abs=1e-3)
+    assert mass[0][0] > mass[0][1]  # 4280 goes with 3722
+
+
+def test_explains_the_best_where_no_procedures_are_named(client: TestClient, model: Model) -> None:
+    answer = client.post("/api/explain", json={"diagnoses": ["4280"], "procedures": None, "top": 2})
+    assert answer.json() == model.explain(["4280"], None, 2).to_dict()
+
+
+@pytest.mark.parametrize("route", ["/api/recommend", "/api/explain"])
+def test_codes_that_are_all_unknown_are_answered_as_unknown(client: TestClient, route: str) -> None:
+    answer = client.post(route, json={"diagnoses": ["V99", "no code"]})
+    assert answer.status_code == 200
+    told = answer.json()
+    assert [one["status"] for one in told["diagnoses"]] == ["unknown", "unknown"]
+    assert all(one["significance"] == 0 for one in told["diagnoses"])
+    if route == "/api/recommend":
+        schemas.RecommendAnswer.model_validate(told)
+        assert told["recommendations"] == []
+    else:
+        schemas.ExplainAnswer.model_validate(told)
+        assert told["plan"]["mass"] == []
+
+
+def test_an_ambiguous_code_is_refused_without_being_named(client: TestClient) -> None:
+    answer = client.post("/api/recommend", json={"diagnoses": ["E030"]})
+    assert answer.status_code == 422
+    assert answer.json()["type"] == "urn:dx2px:problem:ambiguous-code"
+    assert "E030" not in answer.text
+    assert client.post("/api/recommend", json={"diagnoses": ["icd10cm:E030"]}).status_code == 200
+
+
+def test_audits_as_the_model_does(client: TestClient, model: Model) -> None:
+    stays = [
+        {"id": "a", "diagnoses": ["428.0", "V99"], "procedures": ["39.95", "00.00"]},
+        {"diagnoses": ["428.0"], "procedures": ["37.22"]},
+        {"id": None, "diagnoses": ["V99"], "procedures": []},
+    ]
+    answer = client.post("/api/audit", json={"stays": stays})
+    schemas.AuditAnswer.model_validate(answer.json())
+    expected = [audit_stay(model, s["diagnoses"], s["procedures"], id=s.get("id")).to_dict() for s in stays]
+    assert answer.json()["stays"] == expected
+    first, second, third = answer.json()["stays"]
+    assert "icd9pcs:3722" in [one["code"] for one in first["missing"]]
+    assert "icd9pcs:3722" not in [one["code"] for one in second["missing"]]
+    assert first["unknown"] == ["icd10cm:V99", "icd9pcs:0000"]
+    assert (third["id"], third["missing"]) == (None, [])
+
+
+def test_neighbors_are_the_models(client: TestClient, model: Model) -> None:
+    answer = client.get("/api/neighbors/428.0", params={"top": 2})
+    assert answer.json() == model.neighbors("428.0", 2).to_dict()
+    schemas.NeighborsAnswer.model_validate(answer.json())
+    assert client.get("/api/neighbors/V99").status_code == 404
+    assert client.get("/api/neighbors/0389").status_code == 422  # a diagnosis and a procedure
+
+
+def codes(client: TestClient, q: str, **more: Any) -> list[dict[str, Any]]:
+    answer = client.get("/api/codes", params={"q": q, **more})
+    assert answer.status_code == 200
+    schemas.CodesAnswer.model_validate(answer.json())
+    found: list[dict[str, Any]] = answer.json()["codes"]
+    return found
+
+
+def test_type_ahead_puts_known_codes_first(client: TestClient) -> None:
+    found = codes(client, "heart failure")
+    assert found[0] == {
+        "code": "icd9cm:4280",
+        "dotted": "428.0",
+        "title": "Congestive heart failure, unspecified",
+        "known": True,
+    }
+    assert len(found) == 20
+    assert [one["known"] for one in found] == sorted((one["known"] for one in found), reverse=True)
+    assert len({one["code"] for one in found}) == 20
+
+
+def test_type_ahead_keeps_kinds_apart_and_counts(client: TestClient) -> None:
+    assert all(one["code"].startswith("icd9pcs:") for one in codes(client, "heart", kind="procedure"))
+    assert len(codes(client, "a", limit=3)) == 3
+    assert codes(client, "zzzzzz") == []
+    assert codes(client, "...") == []
+
+
+def test_type_ahead_shows_other_systems_only_where_its_own_have_nothing(client: TestClient) -> None:
+    found = codes(client, "0DTJ4ZZ", kind="procedure")
+    assert [(one["code"], one["known"]) for one in found] == [("icd10pcs:0DTJ4ZZ", False)]
+
+
+def test_the_model_introduces_itself(client: TestClient) -> None:
+    told = client.get("/api/model").json()
+    schemas.ModelAnswer.model_validate(told)
+    assert (told["diagnoses"], told["procedures"]) == (5, 4)
+    assert told["metrics"] == [{"top": 1, "recall": 12.5, "precision": 42.0, "f1": 17.3}]
+    assert told["scope"] == SCOPE
+    assert told["card"].startswith("# Planted")
+
+
+def test_health_and_metrics(client: TestClient) -> None:
+    assert client.get("/livez").json() == {"status": "alive"}
+    assert client.get("/readyz").json() == {"status": "ready"}
+    client.post("/api/recommend", json={"diagnoses": ["4280"]})
+    client.get("/nowhere")
+    text = client.get("/metrics").text
+    assert 'dx2px_requests_total{method="POST",route="/api/recommend",status="200"} 1.0' in text
+    assert 'dx2px_requests_total{method="GET",route="(unmatched)",status="404"} 1.0' in text
+    assert "dx2px_model_diagnoses 5.0" in text
+
+
+def test_codes_of_the_other_version_are_mapped_when_asked(client: TestClient, model: Model) -> None:
+    asked = ["428.0", "I50.9"]
+    for route, answer in (("recommend", model.recommend), ("explain", model.explain)):
+        told = client.post(f"/api/{route}", json={"diagnoses": asked, "map": True}).json()
+        assert told == answer(asked, map=True).to_dict()
+        assert "mapping" in told
+
+
+def test_a_coverage_gives_a_set(client: TestClient, model: Model) -> None:
+    told = client.post("/api/recommend", json={"diagnoses": ["4280"], "coverage": 0.9}).json()
+    assert told == model.recommend(["4280"], coverage=0.9).to_dict()
+    assert len(told["recommendations"]) == told["coverage"]["set_size"]
+
+
+def test_known_diagnoses_with_unknown_procedures_have_an_empty_plan(client: TestClient) -> None:
+    told = client.post("/api/explain", json={"diagnoses": ["4280"], "procedures": ["99.99"]}).json()
+    schemas.ExplainAnswer.model_validate(told)
+    assert [(one["status"], one["significance"]) for one in told["diagnoses"]] == [("known", 1.0)]
+    assert [one["status"] for one in told["procedures"]] == ["unknown"]
+    assert told["plan"]["mass"] == []
+
+
+def is_not_with_this_model(answer: Any) -> None:
+    assert answer.status_code == 409
+    assert answer.json()["type"] == "urn:dx2px:problem:not-with-this-model"
+
+
+def test_what_a_model_cannot_answer_is_said(
+    client: TestClient, uncalibrated: Served, page_folder: Path
+) -> None:
+    asked = {"diagnoses": ["4280"], "coverage": 0.95}
+    is_not_with_this_model(client.post("/api/recommend", json=asked))  # calibrated up to 0.9
+    other = TestClient(create_app(uncalibrated, ServiceConfig(page=page_folder)), base_url="http://localhost")
+    is_not_with_this_model(other.post("/api/recommend", json=asked | {"coverage": 0.9}))
+    is_not_with_this_model(
+        other.post("/api/audit", json={"stays": [{"diagnoses": ["4280"], "procedures": []}]})
+    )
+    told = other.post("/api/recommend", json={"diagnoses": ["4280"]}).json()
+    assert {one["probability"] for one in told["recommendations"]} == {None}
