@@ -13,7 +13,20 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-BENCHMARKS = ("codes_search", "prepare", "load", "synthesize", "transport", "step", "scaling", "scoring")
+BENCHMARKS = (
+    "codes_search",
+    "prepare",
+    "load",
+    "synthesize",
+    "transport",
+    "step",
+    "scaling",
+    "scoring",
+    "population",
+    "streaming",
+    "vocabulary",
+    "elastic",
+)
 
 
 def main() -> None:

@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from dx2px.evaluation.estimator import ProcedureRecommender
     from dx2px.evaluation.run import RunConfig, SplitConfig, Trained, train
     from dx2px.inference import Model, export
+    from dx2px.inference.audit import audit_stay
+    from dx2px.inference.audit_file import audit_file
+    from dx2px.inference.audit_stream import audit_batches
+    from dx2px.inference.population import score_batches
+    from dx2px.inference.population_file import score_file
+    from dx2px.model.defects import AuditSettings
     from dx2px.training.config import TrainingConfig
 
 _HOMES = {
@@ -45,12 +51,19 @@ _HOMES = {
     "dx2px.evaluation.estimator": ("ProcedureRecommender",),
     "dx2px.evaluation.run": ("RunConfig", "SplitConfig", "Trained", "train"),
     "dx2px.inference": ("Model", "export"),
+    "dx2px.inference.audit": ("audit_stay",),
+    "dx2px.inference.audit_file": ("audit_file",),
+    "dx2px.inference.audit_stream": ("audit_batches",),
+    "dx2px.inference.population": ("score_batches",),
+    "dx2px.inference.population_file": ("score_file",),
+    "dx2px.model.defects": ("AuditSettings",),
     "dx2px.training.config": ("TrainingConfig",),
     "dx2px.errors": ("CodeError", "CohortError", "Dx2pxError", "InputError", "ModelError", "TrainingError"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "AuditSettings",
     "CodeError",
     "Cohort",
     "CohortError",
@@ -70,12 +83,17 @@ __all__ = [
     "TrainingError",
     "Vocabulary",
     "__version__",
+    "audit_batches",
+    "audit_file",
+    "audit_stay",
     "describe",
     "export",
     "find",
     "normalize",
     "prepare",
     "resolve",
+    "score_batches",
+    "score_file",
     "split_cohort",
     "title",
     "train",

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-SMALL = ["--dim", "16", "--heads", "2", "--epochs", "2", "--lr", "0.01"]
+SMALL = ["--method", "e+sa+ma", "--dim", "16", "--heads", "2", "--epochs", "2", "--lr", "0.01"]
 
 
 def dx2px(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -42,6 +42,7 @@ def test_evaluate_gives_the_contract(folder: Path) -> None:
     assert found["stays"] == pytest.approx(160, abs=8)
     assert list(found["top"]) == ["1", "3", "5", "10"]
     assert set(found["top"]["5"]) == {"recall", "precision", "f1"}
+    assert set(found["calibration"]) == {"stays", "all", "top10", "coverage"}
     everyone = json.loads(
         dx2px("evaluate", folder / "model", folder / "C.parquet", "--on", "all", "--json").stdout
     )
@@ -63,7 +64,7 @@ def test_another_cohort_is_projected(folder: Path, tmp_path: Path) -> None:
 
 def test_recommend_gives_the_contract(folder: Path) -> None:
     done = dx2px(
-        "recommend", "--model", folder / "model", "585.6,427.5", "4280", "250", "--top", "3", "--json"
+        "recommend", "--model", folder / "model", "585.6,427.5", "4280", "nonsense", "--top", "3", "--json"
     )
     found = json.loads(done.stdout)
     assert [d["status"] for d in found["diagnoses"]] == ["known", "known", "known", "unknown"]
@@ -85,13 +86,49 @@ def test_every_method_goes_the_same_way(folder: Path, tmp_path: Path) -> None:
     assert json.loads(dx2px("evaluate", model, folder / "C.parquet", "--json").stdout)["part"] == "test"
     found = json.loads(dx2px("recommend", "--model", model, "585.6", "427.5", "--json").stdout)
     first = found["recommendations"][0]
-    assert first["probability"] is None
+    assert 0 < first["probability"] < 1
     assert sum(reason["share"] for reason in first["because"]) == pytest.approx(1)
     refused = dx2px("export", "--model", model, "--out", tmp_path / "v.txt")
     assert refused.returncode == 1
     assert "have no vectors of codes" in refused.stderr
     options = dx2px("train", folder / "C.parquet", "--method", "linear", "--dim", "3", "--out", model)
-    assert "--dim belong to the paper's model" in options.stderr
+    assert "--dim mean nothing to the method linear" in options.stderr
+
+
+def test_a_set_a_stand_in_and_a_mapping_are_said(folder: Path) -> None:
+    asked = ["N18.6", "428.99", "R40.2130", "--map", "--coverage", "0.9"]
+    done = dx2px("recommend", "--model", folder / "model", *asked)
+    assert done.returncode == 0, done.stderr
+    assert "Mapped icd10cm:N186 → icd9cm:5856 (exact)." in done.stderr
+    assert "1 of 2 codes have no map: icd10cm:R402130." in done.stderr
+    assert "icd9cm:42899 is new to the model: the mean of its" in done.stderr
+    assert "1 of 3 diagnoses are unknown to the model: icd10cm:R402130." in done.stderr
+    assert "was made to hold 90% of a stay's coded procedures" in done.stderr
+    told = json.loads(dx2px("recommend", "--model", folder / "model", *asked, "--json").stdout)
+    assert [d["status"] for d in told["diagnoses"]] == ["known", "backed-off", "unknown"]
+    assert told["coverage"]["target"] == 0.9
+    assert told["coverage"]["set_size"] == len(told["recommendations"])
+    assert [one["kind"] for one in told["mapping"]] == ["exact", "no-map"]
+    both = dx2px("recommend", "--model", folder / "model", "585.6", "--top", "3", "--coverage", "0.9")
+    assert both.returncode == 1
+    assert "--top or --coverage, not both" in both.stderr
+
+
+def test_evaluate_draws_the_reliability_and_lets_siblings_stand_in(folder: Path, tmp_path: Path) -> None:
+    plot = tmp_path / "r.png"
+    done = dx2px("evaluate", folder / "model", folder / "C.parquet", "--plot", plot)
+    assert "expected error" in done.stdout
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    assert dx2px("evaluate", folder / "model", folder / "C.parquet", "--plot", "r.gif").returncode == 1
+    other = tmp_path / "M.parquet"
+    dx2px("synthesize", "--preset", "medium", "--stays", "300", "--out", other)
+    plain, backed = (
+        json.loads(dx2px("evaluate", folder / "model", other, "--json", *more).stdout)
+        for more in ([], ["--back-off"])
+    )
+    assert backed["backed_off"] > 0
+    aside = [found["projection"]["diagnoses"]["codes_set_aside"] for found in (plain, backed)]
+    assert aside[0] - aside[1] == backed["backed_off"]
 
 
 def test_explain_writes_json_and_figures(folder: Path, tmp_path: Path) -> None:
@@ -122,7 +159,6 @@ def test_neighbors_and_export(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["recommend", "4280"], "No model is given"),
         (["recommend", "--model", "absent", "4280"], "there is no such folder"),
         (["evaluate", "absent", "absent.parquet"], "there is no such folder"),
         (["train", "absent.parquet", "--out", "model"], "There is no cohort file"),
@@ -137,7 +173,7 @@ def test_wrong_input_gives_one_sentence(words: list[str], sentence: str) -> None
 
 
 def test_unknown_codes_alone_are_said(folder: Path) -> None:
-    done = dx2px("recommend", "--model", folder / "model", "nonsense", "999.99")
+    done = dx2px("recommend", "--model", folder / "model", "nonsense", "I50.9")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
 
@@ -182,3 +218,32 @@ def test_interrupted_training_ends_cleanly_and_resumes_to_the_same_weights(
     dx2px("train", folder / "C.parquet", "--out", tmp_path / "undisturbed", *words)
     weights = [(tmp_path / name / "weights.safetensors").read_bytes() for name in ("model", "undisturbed")]
     assert weights[0] == weights[1]
+
+
+def test_the_packages_model_answers_and_is_listed() -> None:
+    answer = json.loads(dx2px("recommend", "585.6", "427.5", "--json").stdout)
+    assert answer["recommendations"][0]["code"] == "icd9pcs:9604"
+    listed = json.loads(dx2px("models", "--json").stdout)["models"]
+    assert [one["name"] for one in listed] == ["nhds2010"]
+    assert "no medical advice" in listed[0]["card"]
+    assert "nhds2010" in dx2px("models").stdout
+    assert dx2px("recommend", "--model", "nhds2010", "585.6").returncode == 0
+
+
+def test_a_recipe_is_the_default_of_what_is_not_given(folder: Path, tmp_path: Path) -> None:
+    recipe = tmp_path / "r.toml"
+    recipe.write_text('[train]\ndim = 8\nepochs = 3\nhalf = true\n[card]\nnotes = "Made in a test."\n')
+    done = dx2px("train", folder / "C.parquet", "--recipe", recipe, "--epochs", "1", "--out", tmp_path / "m")
+    assert done.returncode == 0, done.stderr
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    assert (config["method"], config["settings"]["epochs"], config["settings"]["model"]["dim"]) == (
+        "coupling",
+        1,
+        8,
+    )
+    assert config["arrays"]["U"]["dtype"] == "float16"
+    assert "Made in a test." in (tmp_path / "m" / "MODEL_CARD.md").read_text()
+    recipe.write_text("[train]\ncolour = 1\n")
+    refused = dx2px("train", folder / "C.parquet", "--recipe", recipe, "--out", tmp_path / "n")
+    assert refused.returncode == 1
+    assert "has no option colour" in refused.stderr

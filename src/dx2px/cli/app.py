@@ -7,16 +7,27 @@ from typing import Annotated
 
 import typer
 
-from dx2px.cli import benchmarks, cohorts, demo, learning, models
+from dx2px.cli import auditing, benchmarks, cohorts, demo, faithfulness, learning, models, population, service
 from dx2px.errors import Dx2pxError
 from dx2px.version import __version__
 
 EXTRA_OF_MODULE = {
     "ibis": "train",
     "duckdb": "train",
+    "psycopg": "postgres",
+    "pyspark": "spark",
+    "google": "bigquery",
     "matplotlib": "train",
     "torch": "train",
     "numba": "train",
+    "fastapi": "serve",
+    "httptools": "serve",
+    "jwt": "serve",
+    "orjson": "serve",
+    "prometheus_client": "serve",
+    "pydantic": "serve",
+    "starlette": "serve",
+    "uvicorn": "serve",
 }
 
 app = typer.Typer(
@@ -47,10 +58,15 @@ app.command()(learning.train)
 app.command()(learning.evaluate)
 app.command()(benchmarks.benchmark)
 app.command()(benchmarks.sweep)
+app.command()(faithfulness.faithfulness)
+app.command()(models.models)
 app.command()(models.recommend)
 app.command()(models.explain)
 app.command()(models.neighbors)
 app.command()(models.export)
+app.command()(population.score)
+app.command()(auditing.audit)
+app.command()(service.serve)
 
 
 def main() -> None:

@@ -23,8 +23,17 @@ COLUMN = {"rich_help_panel": TABLE_HELP, "show_default": False}
 
 def prepare(
     source: Annotated[SourceName, typer.Argument(help="Where the tables come from.")],
-    path: Annotated[Path, typer.Argument(help="The folder of the tables, or the file.")],
+    path: Annotated[
+        str, typer.Argument(help="The folder of the tables, or the file; in a warehouse the schema or table.")
+    ],
     out: Annotated[Path, typer.Option(help="The cohort file to write, e.g. C.parquet.")],
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="Where the tables are worked on: duckdb (files), duckdb:///file.duckdb, "
+            "postgresql://user@host/database, bigquery://project, or spark."
+        ),
+    ] = "duckdb",
     min_count: Annotated[int, typer.Option(help="Keep codes that at least so many stays have.")] = 1,
     icd: Annotated[
         IcdChoice | None,
@@ -51,7 +60,7 @@ def prepare(
         str | None, typer.Option(help="Procedure columns likewise, e.g. 'px*'.")
     ] = None,
     procedures_file: Annotated[
-        Path | None, typer.Option(help="Second file, when PATH holds the diagnoses alone.")
+        str | None, typer.Option(help="Second file or table, when PATH holds the diagnoses alone.")
     ] = None,
 ) -> None:
     """Turn hospital tables into a cohort file.
@@ -72,10 +81,19 @@ def prepare(
         order_column=order_column,
         diagnosis_columns=_names(diagnosis_columns),
         procedure_columns=_names(procedure_columns),
-        procedures_file=str(procedures_file) if procedures_file else None,
+        procedures_file=procedures_file,
     )
     with working(f"prepare {source.value}") as say:
-        prepared = run(source.value, path, out, min_count=min_count, options=options, strict=strict, say=say)
+        prepared = run(
+            source.value,
+            path,
+            out,
+            engine=engine,
+            min_count=min_count,
+            options=options,
+            strict=strict,
+            say=say,
+        )
     _show_prepared(prepared, json)
 
 

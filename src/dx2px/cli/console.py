@@ -72,10 +72,13 @@ def counting(what: str, total: int) -> Iterator[Any]:
 
 
 @contextmanager
-def training_progress(what: str, epochs: int) -> Iterator[Any]:
+def training_progress(what: str, epochs: int, shown: bool = True) -> Iterator[Any]:
     """Yield a function from a stop question to training hooks: a bar on a terminal, a line an epoch elsewhere."""
     from dx2px.training.loop import Hooks
 
+    if not shown:
+        yield lambda stop: Hooks(stop=stop)
+        return
     if not sys.stderr.isatty():
         yield lambda stop: Hooks(epoch=lambda e: remark(f"{what}: {_epoch_line(e, epochs)}"), stop=stop)
         return

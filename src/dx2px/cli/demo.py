@@ -1,4 +1,4 @@
-"""The demonstration: from nothing to an explained recommendation, in one command."""
+"""The demonstration: the package's own model answers, then a model is made from nothing and explained."""
 
 from __future__ import annotations
 
@@ -10,14 +10,22 @@ import typer
 from dx2px.cli import cohorts, learning, models
 from dx2px.cli.console import remark
 
-EXAMPLES = 5
+EXAMPLES = 3
+QUESTIONS = {
+    "A broken hip in old age, with heart failure": ["820.21", "428.0", "401.9", "V43.64"],
+    "Kidney failure on dialysis, with a cardiac arrest": ["585.6", "427.5", "V45.11"],
+    "A heart attack with diabetes": ["410.71", "414.01", "250.00", "272.4"],
+}
 
 
 def demo(
     context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder for everything the demonstration writes.")] = Path("demo"),
 ) -> None:
-    """Synthesize a cohort, describe it, learn the paper's model from it, explain five of its stays."""
+    """Ask the package's own model, then synthesize a cohort, describe it, learn from it, explain its stays."""
+    for question, codes in QUESTIONS.items():
+        remark(f"\n{question}: dx2px recommend {' '.join(codes)} --top 3")
+        models.recommend(codes, top=3)
     cohort, model = out / "small.parquet", out / "model"
     cohorts.synthesize(out=cohort)
     cohorts.describe(cohort, plot=out / "histograms.png")
@@ -30,7 +38,7 @@ def demo(
 
 
 def _explain_stays(cohort: Path, model: Path, figure: Path) -> None:
-    """The first five test stays with at least three diagnoses: recommendations with reasons, and one figure."""
+    """The first test stays with three to eight diagnoses: recommendations with reasons, and one figure."""
     from dx2px.cohort import Cohort
     from dx2px.evaluation.parts import learning_part
     from dx2px.inference import Model

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
@@ -19,6 +20,7 @@ from dx2px.errors import InputError
 if TYPE_CHECKING:
     from dx2px.cohort import Cohort
     from dx2px.evaluation import Metrics, ProjectionCounts
+    from dx2px.evaluation.reliability import Reliability
     from dx2px.inference import Model
 
 MethodName = StrEnum(
@@ -36,6 +38,7 @@ MethodName = StrEnum(
         "e+sa",
         "e+ma",
         "e+sa+ma",
+        "coupling",
     ],
 )
 SplitName = StrEnum("SplitName", ["patient", "stay"])
@@ -43,20 +46,45 @@ PartName = StrEnum("PartName", ["test", "train", "all"])
 DeviceName = StrEnum("DeviceName", ["cpu", "cuda", "mps"])
 KeepName = StrEnum("KeepName", ["last", "best"])
 INTERRUPTED = 130
+BYTES_A_STAY = 200  # of a cohort in memory while it teaches (benchmarks/scaling.py)
+
+
+def _take_recipe(context: typer.Context, recipe: Path | None) -> Path | None:
+    """Let the recipe's settings be the defaults of the options that are not given."""
+    if recipe is not None:
+        from dx2px.evaluation.recipe import training_options
+
+        names = {parameter.name for parameter in context.command.params}
+        context.default_map = training_options(recipe, names - {"cohort", "out", "recipe"})
+    return recipe
 
 
 def train(
     context: typer.Context,
     cohort: Annotated[Path, typer.Argument(help="A cohort file.")],
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
-    method: Annotated[MethodName, typer.Option(help="What to learn.")] = MethodName["e+sa+ma"],
+    method: Annotated[MethodName, typer.Option(help="What to learn.")] = MethodName["coupling"],
     dim: Annotated[int, typer.Option(help="Dimension M of the vectors.")] = 200,
-    heads: Annotated[int, typer.Option(help="Heads K of the self-attention.")] = 8,
-    alpha: Annotated[float, typer.Option(help="Weight of the transport loss.")] = 0.1,
-    epochs: Annotated[int, typer.Option(help="Passes over the training stays.")] = 25,
+    heads: Annotated[int, typer.Option(help="Heads K of the paper's self-attention.")] = 8,
+    alpha: Annotated[float, typer.Option(help="Weight of the paper's transport loss.")] = 0.1,
+    diagnosis_penalty: Annotated[
+        float | None,
+        typer.Option(help="Price of leaving the diagnoses' marginal of the paper's transport; 0 lets it go."),
+    ] = None,
+    procedure_penalty: Annotated[
+        float | None, typer.Option(help="The same of the procedures' marginal [default: both are exact].")
+    ] = None,
+    entropy: Annotated[
+        float, typer.Option(help="Entropy of a transport whose marginals are not both exact.")
+    ] = 0.05,
+    epochs: Annotated[
+        int | None, typer.Option(help="Passes over the training stays [default: 16; paper's models 25].")
+    ] = None,
     batch_size: Annotated[int, typer.Option(help="Stays a step.")] = 300,
-    lr: Annotated[float, typer.Option(help="Learning rate of Adam.")] = 0.001,
-    seed: Annotated[int, typer.Option(help="Fixes the start, the order of the stays and the negatives.")] = 0,
+    lr: Annotated[
+        float | None, typer.Option(help="Learning rate of Adam [default: 0.004; paper's models 0.001].")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Fixes the start, the order of the stays and all draws.")] = 0,
     split_by: Annotated[
         SplitName | None,
         typer.Option(help="What the 80/20 split keeps whole [default: patient where known]."),
@@ -72,59 +100,110 @@ def train(
     device: Annotated[DeviceName, typer.Option(help="Where to compute.")] = DeviceName["cpu"],
     threads: Annotated[int | None, typer.Option(help="Threads to use [default: all cores].", min=1)] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint beside OUT.")] = False,
+    save_every: Annotated[
+        float, typer.Option(help="Seconds between checkpoints inside an epoch.", min=0.0)
+    ] = 60.0,
+    stream: Annotated[
+        bool,
+        typer.Option("--stream", help="Read the cohort by row groups: for more stays than memory holds."),
+    ] = False,
+    half: Annotated[bool, typer.Option("--half", help="Keep the weights in half precision.")] = False,
+    recipe: Annotated[
+        Path | None,
+        typer.Option(
+            help="A TOML file whose [train] table holds these options; the command line overrides it.",
+            callback=_take_recipe,
+            is_eager=True,
+        ),
+    ] = None,
 ) -> None:
     """Learn a model from a cohort; print its test numbers, write the folder and its loss curve.
 
-    OUT.checkpoint, beside the folder, holds the full state after each epoch; Ctrl-C writes it too, and --resume
-    goes on from it to the same weights as an undisturbed run.
+    OUT.checkpoint, beside the folder, holds the full state after each epoch and every minute; Ctrl-C writes it too, and
+    --resume goes on from it to the same weights as an undisturbed run. Started by torchrun, several processes learn
+    one model together, and go on from the checkpoint when one is lost (docs/scale.md).
     """
     sleep_while_waiting()
     from dx2px.cohort import Cohort
-    from dx2px.evaluation.methods import VARIANTS, method_named
-    from dx2px.evaluation.paper import PaperModel
+    from dx2px.evaluation.methods import LEARNED, learned_by, loop_settings, method_named
+    from dx2px.evaluation.recipe import card_notes
     from dx2px.evaluation.run import SplitConfig, checkpoint_path, learn
+    from dx2px.evaluation.streamed import learn_stream
     from dx2px.model.folder import check_destination
-    from dx2px.model.network import ModelConfig
-    from dx2px.model.step import AdamConfig
-    from dx2px.training.config import TrainingConfig
+    from dx2px.training.launch import launched
+    from dx2px.training.processes import joined
 
     check_destination(out)
+    _refuse_options(context, method.value)
     by: Any = split_by.value if split_by else None
     split = SplitConfig(by=by, folds=folds, fold=fold)
-    if method.value not in VARIANTS:
-        _refuse_options(context, method.value)
+    if method.value not in LEARNED:
+        _refuse_company(method.value)
         stays = Cohort.load(cohort)
         with working(method.value) as say:
             trained = learn(stays, method_named(method.value), split, seed=seed, threads=threads, say=say)
     else:
-        training = TrainingConfig(
-            model=ModelConfig(variant=method.value, dim=dim, heads=heads, alpha=alpha),
-            adam=AdamConfig(lr=lr),
+        training = loop_settings(
+            method.value,
+            dim=dim,
+            heads=heads,
+            alpha=alpha,
+            lr=lr,
             epochs=epochs,
             batch_size=batch_size,
             patience=patience,
-            keep=keep.value,  # type: ignore[arg-type]
-        ).with_seed(seed)
-        stays = Cohort.load(cohort)
-        with _interruptible() as asked_to_stop, training_progress(method.value, epochs) as hooks:
-            model = PaperModel(
+            keep=keep.value,
+            seed=seed,
+            transport=_transport(diagnosis_penalty, procedure_penalty, entropy),
+        )
+        with (
+            joined() as processes,
+            _interruptible() as asked_to_stop,
+            training_progress(method.value, training.epochs, processes.first) as hooks,
+        ):
+            model = learned_by(
                 training,
                 hooks=hooks(asked_to_stop),
                 checkpoint=checkpoint_path(out),
                 resume=resume,
-                device=device.value,  # type: ignore[arg-type]
+                device=device.value,
+                half=half,
+                save_every=save_every,
+                processes=processes,
             )
-            trained = learn(stays, model, split, seed=seed, threads=threads)
-        if model.outcome and not model.outcome.finished:
+            shared = launched()
+            threads = threads or (shared.threads if shared else None)
+            if stream:
+                trained = learn_stream(cohort, model, split, seed=seed, threads=threads)
+            else:
+                if processes.first:
+                    _advise_stream(cohort)
+                trained = learn(Cohort.load(cohort), model, split, seed=seed, threads=threads)
+        stopped = model.outcome is not None and not model.outcome.finished
+        if stopped and processes.first:
             remark(
                 f"Stopped. The state is in {checkpoint_path(out)}; the same command with --resume goes on."
             )
-            raise typer.Exit(INTERRUPTED)
+        if stopped or not processes.first:
+            raise typer.Exit(INTERRUPTED if stopped else 0)
+    if recipe is not None:
+        trained = replace(trained, notes=card_notes(recipe))
     trained.save(out)
     show_metrics(trained.evaluate("test"), f"{method.value} on the test part")
-    if method.value in VARIANTS:
+    if method.value in LEARNED:
         _save_curves(out)
     remark(f"The model is in {out}.")
+
+
+def _transport(diagnosis_penalty: float | None, procedure_penalty: float | None, entropy: float) -> Any:
+    """The settings of a transport whose marginals may give way; None is the paper's."""
+    if diagnosis_penalty is None and procedure_penalty is None:
+        return None
+    from dx2px.model.transport import TransportConfig
+
+    return TransportConfig(
+        diagnosis_penalty=diagnosis_penalty, procedure_penalty=procedure_penalty, entropy=entropy
+    )
 
 
 def sleep_while_waiting() -> None:
@@ -135,26 +214,45 @@ def sleep_while_waiting() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
+def _advise_stream(cohort: Path) -> None:
+    """Say so where a cohort would fill more than half of the machine's memory; what to do is the user's choice."""
+    from dx2px.cohort import CohortFile
+
+    needed = CohortFile(cohort).stays * BYTES_A_STAY
+    if hasattr(os, "sysconf") and needed > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2:
+        remark(
+            f"Held in memory, this cohort takes about {needed / 2**30:.0f} GB; --stream reads it in pieces."
+        )
+
+
+def _refuse_company(method: str) -> None:
+    """Only the methods of the training loop are learned by several processes; the first one says so."""
+    from dx2px.training.launch import launched
+
+    launch = launched()
+    if launch is None or launch.size == 1:
+        return
+    if launch.rank:
+        raise typer.Exit(1)
+    raise InputError(f"The method {method} is learned by one process: start it without torchrun.")
+
+
 def _refuse_options(context: typer.Context, method: str) -> None:
-    """Options of the paper's model mean nothing to other methods, which choose their settings on validation."""
+    """Options of the training loop mean nothing to methods that choose their settings on validation."""
+    from dx2px.evaluation.methods import LEARNED, VARIANTS
+
+    penalties = ["diagnosis_penalty", "procedure_penalty", "entropy"]
+    foreign: list[str] = [] if method in VARIANTS else ["heads", "alpha", *penalties]
+    if method not in LEARNED:
+        foreign += ["dim", "epochs", "batch_size", "lr", "patience", "keep", "device", "resume", "half"]
+        foreign += ["save_every", "stream"]
     given = [
         f"--{name.replace('_', '-')}"
-        for name in (
-            "dim",
-            "heads",
-            "alpha",
-            "epochs",
-            "batch_size",
-            "lr",
-            "patience",
-            "keep",
-            "device",
-            "resume",
-        )
+        for name in foreign
         if (source := context.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
     ]
     if given:
-        raise InputError(f"{', '.join(given)} belong to the paper's model; {method} has no such options.")
+        raise InputError(f"{', '.join(given)} mean nothing to the method {method}.")
 
 
 def evaluate(
@@ -164,9 +262,13 @@ def evaluate(
         PartName | None,
         typer.Option(help="Which stays [default: test of the cohort it learned from, all of another]."),
     ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Save the reliability plot: .png, .svg or .pdf.")] = None,
+    back_off: Annotated[
+        bool, typer.Option("--back-off", help="Let known siblings stand in for diagnoses the model lacks.")
+    ] = False,
     json: AsJson = False,
 ) -> None:
-    """Measure a model: recall, precision and F1 of the top 1, 3, 5 and 10, in per cent.
+    """Measure a model: recall, precision and F1 of the top 1, 3, 5 and 10, in per cent, and its calibration.
 
     On a cohort that the model did not learn from, codes it does not know are set aside and counted.
     """
@@ -174,16 +276,64 @@ def evaluate(
     from dx2px.evaluation import evaluate as measure
     from dx2px.inference import Model
 
-    loaded = Model.load(model)
-    stays, part, counts = _part(loaded, Cohort.load(cohort), on.value if on else None)
+    if plot is not None:
+        from dx2px.report.figures import check_format
+
+        check_format(plot)
+    loaded, whole = Model.load(model), Cohort.load(cohort)
+    known = len(loaded.files.diagnoses)
+    if back_off:
+        loaded = loaded.extended(whole.diagnosis_vocabulary)
+    stays, part, counts = _part(loaded, whole, on.value if on else None)
     metrics = measure(loaded.scorer.scores, stays.diagnoses, stays.procedures)
+    trust = _reliability(loaded, stays)
+    if plot is not None:
+        _save_reliability(trust, plot)
     if json:
-        extra = {} if counts is None else {"projection": counts.to_dict()}
+        extra: dict[str, Any] = {} if counts is None else {"projection": counts.to_dict()}
+        extra |= {} if trust is None else {"calibration": trust.to_dict()}
+        extra |= {"backed_off": len(loaded.files.diagnoses) - known} if back_off else {}
         print_json({**metrics.to_dict(), "part": part, **extra})
         return
     show_metrics(metrics, f"{loaded.files.method} on {part} stays of {cohort.name}")
+    if trust is not None:
+        show_reliability(trust)
+    if back_off:
+        remark(
+            f"Backed off: siblings stood in for {len(loaded.files.diagnoses) - known:,} distinct diagnoses."
+        )
     if counts is not None:
         _show_projection(counts)
+
+
+def _reliability(model: Model, stays: Cohort) -> Reliability | None:
+    """How far probabilities can be trusted on these stays; None for a model without a calibration."""
+    from dx2px.evaluation.reliability import reliability
+
+    calibration = model.files.calibration
+    if calibration is None:
+        return None
+    return reliability(calibration, model.scorer.scores, stays.diagnoses, stays.procedures)
+
+
+def _save_reliability(trust: Reliability | None, plot: Path) -> None:
+    if trust is None:
+        raise InputError("The model has no calibration, so there is nothing to plot: train it anew.")
+    from dx2px.report.reliability import save_reliability
+
+    save_reliability(trust, plot)
+    remark(f"The reliability plot is in {plot}.")
+
+
+def show_reliability(trust: Reliability) -> None:
+    """Print expected calibration error and slope, and what sets of stated coverage held."""
+    rows = [
+        [pairs, f"{one.ece:.4f}", "–" if one.slope is None else f"{one.slope:.2f}"]
+        for pairs, one in (("all pairs", trust.all), ("ten most probable", trust.top))
+    ]
+    print_table("Calibration", ["", "expected error", "slope"], rows)
+    sets = [[f"{one.target:.0%}", f"{one.recall:.1%}", f"{one.set_size:.1f}"] for one in trust.coverage]
+    print_table("Sets that should hold a share of a stay's procedures", ["asked", "held", "size"], sets)
 
 
 def show_metrics(metrics: Metrics, title: str) -> None:

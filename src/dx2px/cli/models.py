@@ -1,10 +1,11 @@
-"""Commands that ask a model: recommend, explain, neighbors, export."""
+"""Commands that ask a model: models, recommend, explain, neighbors, export."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,24 +13,66 @@ from dx2px.cli.console import AsJson, print_json, print_table, remark
 from dx2px.errors import InputError
 
 if TYPE_CHECKING:
-    from dx2px.inference import Explanation, Model, Neighbors, Recommendation, Recommended
+    from dx2px.inference import Diagnosis, Explanation, Mapped, Model, Neighbors, Recommendation, Recommended
 
 FormatName = StrEnum("FormatName", ["word2vec", "parquet", "npz"])
 ModelOption = Annotated[
-    Path | None, typer.Option("--model", help="A model folder, as `dx2px train` writes it.")
+    Path | None,
+    typer.Option(
+        "--model", help="A model folder, or a name from `dx2px models` [default: the package's own]."
+    ),
+]
+Mapping = Annotated[
+    bool,
+    typer.Option("--map", help="Put ICD-10 diagnoses to an ICD-9 model, or the reverse, by the public maps."),
 ]
 Codes = Annotated[list[str], typer.Argument(help="Diagnoses: 428.0, 4280 or icd9cm:4280.")]
 NOT_ADVICE = "This reflects how stays were coded; it is no medical advice."
 
 
+def models(json: AsJson = False) -> None:
+    """List the models that come with the package."""
+    from dx2px.inference import Model
+    from dx2px.inference.shipped import DEFAULT, shipped_models
+
+    found = {name: Model.load(folder) for name, folder in shipped_models().items()}
+    if json:
+        print_json({"models": [_model_record(name, one) for name, one in found.items()]})
+        return
+    rows = [
+        [
+            name,
+            one.files.method,
+            len(one.files.diagnoses),
+            len(one.files.procedures),
+            "yes" if name == DEFAULT else "",
+        ]
+        for name, one in found.items()
+    ]
+    print_table("Models in this package", ["name", "method", "diagnoses", "procedures", "default"], rows)
+    for name, folder in shipped_models().items():
+        remark(f"{name}: its card is {folder / 'MODEL_CARD.md'}")
+
+
 def recommend(
     codes: Codes,
     model: ModelOption = None,
-    top: Annotated[int, typer.Option(help="How many procedures.", min=1)] = 5,
+    top: Annotated[int | None, typer.Option(help="How many procedures [default: 5].", min=1)] = None,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            help="Instead of the best few, the set that holds this share of a stay's procedures on average."
+        ),
+    ] = None,
+    map: Mapping = False,  # noqa: A002
     json: AsJson = False,
 ) -> None:
     """Recommend procedures for a stay's diagnoses, with reasons."""
-    found = _load(model).recommend(_split(codes), top)
+    if top is not None and coverage is not None:
+        raise InputError(
+            "Give --top or --coverage, not both: the coverage decides how many procedures there are."
+        )
+    found = _load(model).recommend(_split(codes), top or 5, coverage=coverage, map=map)
     if json:
         print_json(found.to_dict())
     else:
@@ -41,6 +84,7 @@ def explain(
     model: ModelOption = None,
     procedures: Annotated[str | None, typer.Option(help="Procedures to explain, comma-separated.")] = None,
     top: Annotated[int, typer.Option(help="How many of the best to explain, if none are given.", min=1)] = 5,
+    map: Mapping = False,  # noqa: A002
     out: Annotated[Path | None, typer.Option(help="Save as .json, .png, .svg or .pdf.")] = None,
 ) -> None:
     """Show the significance of each diagnosis and its transport to the procedures."""
@@ -48,7 +92,7 @@ def explain(
         from dx2px.report.figures import check_format
 
         check_format(out)
-    found = _load(model).explain(_split(codes), _split([procedures]) if procedures else None, top)
+    found = _load(model).explain(_split(codes), _split([procedures]) if procedures else None, top, map=map)
     if out is None:
         _show_explanation(found)
         return
@@ -93,18 +137,61 @@ def export(
 
 def show_recommendation(found: Recommendation) -> None:
     """Print diagnoses with their significance, and procedures with their reasons."""
-    known = [
-        [d.code, d.title, f"{d.significance:.1%}" if d.status == "known" else d.status]
-        for d in found.diagnoses
-    ]
-    print_table("Diagnoses", ["code", "title", "significance"], known)
-    rows = [[r.rank, r.code, r.title, _score(r.probability), _reasons(r)] for r in found.recommendations]
-    print_table("Procedures", ["rank", "code", "title", "score", "because of"], rows)
+    diagnoses = [[d.code, d.title, _significance(d)] for d in found.diagnoses]
+    print_table("Diagnoses", ["code", "title", "significance"], diagnoses)
+    rows = [[r.rank, r.code, r.title, _shown(r.probability), _reasons(r)] for r in found.recommendations]
+    print_table("Procedures", ["rank", "code", "title", "probability", "because of"], rows)
+    _tell_mapping(found.mapping)
+    _tell_diagnoses(found.diagnoses)
+    if found.coverage is not None:
+        remark(
+            f"This set of {found.coverage.set_size} was made to hold {found.coverage.target:.0%} of a stay's coded "
+            f"procedures, on average over stays like those it was fitted on: all with a probability of "
+            f"{_shown(found.coverage.threshold)} or more, and the first."
+        )
+    if any(one.probability is None for one in found.recommendations):
+        remark("This model has no calibration: it ranks procedures and gives no probabilities.")
     remark(NOT_ADVICE)
 
 
-def _score(probability: float | None) -> str:
-    return "–" if probability is None else f"{probability:.3f}"
+def _significance(diagnosis: Diagnosis) -> str:
+    if diagnosis.status == "unknown":
+        return "unknown"
+    mark = " (backed-off)" if diagnosis.status == "backed-off" else ""
+    return f"{diagnosis.significance:.1%}{mark}"
+
+
+def _shown(probability: float | None) -> str:
+    if probability is None:
+        return "–"
+    return f"{probability:.1%}" if probability >= 0.001 else "< 0.1%"
+
+
+def _tell_mapping(mapping: tuple[Mapped, ...] | None) -> None:
+    """Each code that was mapped, and those that could not be, counted."""
+    if mapping is None:
+        return
+    for one in mapping:
+        if one.to:
+            remark(f"Mapped {one.code} → {', '.join(one.to)} ({'exact' if one.exact else 'approximate'}).")
+    if unmapped := [one.code for one in mapping if not one.to]:
+        remark(f"{len(unmapped)} of {len(mapping)} codes have no map: {', '.join(unmapped)}.")
+
+
+def _tell_diagnoses(diagnoses: Sequence[Diagnosis]) -> None:
+    """What stood in for codes that the model has not seen, and which it could make nothing of."""
+    from dx2px.codes import dotted
+
+    for one in diagnoses:
+        if one.stand_in is not None:
+            heading = f"{dotted(one.stand_in.code)} {one.stand_in.title}"
+            remark(
+                f"{one.code} is new to the model: the mean of its {one.stand_in.codes} under {heading} stood in."
+            )
+    if unknown := [one.code for one in diagnoses if one.status == "unknown"]:
+        remark(
+            f"{len(unknown)} of {len(diagnoses)} diagnoses are unknown to the model: {', '.join(unknown)}."
+        )
 
 
 def _reasons(recommended: Recommended) -> str:
@@ -114,7 +201,7 @@ def _reasons(recommended: Recommended) -> str:
 
 def _show_explanation(found: Explanation) -> None:
     known = [p for p in found.procedures if p.status == "known"]
-    diagnoses = [d for d in found.diagnoses if d.status == "known"]
+    diagnoses = [d for d in found.diagnoses if d.status != "unknown"]
     rows = [
         [d.code, d.title, f"{d.significance:.3f}", *(f"{mass:.3f}" for mass in row)]
         for d, row in zip(diagnoses, found.transport.plan, strict=True)
@@ -123,13 +210,12 @@ def _show_explanation(found: Explanation) -> None:
         "Transport from diagnoses to procedures", ["code", "title", "μ", *(p.code for p in known)], rows
     )
     scores = [
-        [p.code, p.title, _score(p.probability) if p.status == "known" else p.status]
+        [p.code, p.title, _shown(p.probability) if p.status == "known" else p.status]
         for p in found.procedures
     ]
-    print_table("Procedures", ["code", "title", "score"], scores)
-    unknown = [d.code for d in found.diagnoses if d.status == "unknown"]
-    if unknown:
-        remark(f"The model does not know {', '.join(unknown)}.")
+    print_table("Procedures", ["code", "title", "probability"], scores)
+    _tell_mapping(found.mapping)
+    _tell_diagnoses(found.diagnoses)
     remark(NOT_ADVICE)
 
 
@@ -139,12 +225,17 @@ def _show_neighbors(found: Neighbors) -> None:
         print_table(f"Nearest {kind} to {found.code} {found.title}", ["code", "title", "cosine"], rows)
 
 
+def _model_record(name: str, model: Model) -> dict[str, Any]:
+    files = model.files
+    sizes = {"diagnoses": len(files.diagnoses), "procedures": len(files.procedures)}
+    return {"name": name, "method": files.method, **sizes, "version": files.version, "card": files.card}
+
+
 def _load(path: Path | None) -> Model:
     from dx2px.inference import Model
+    from dx2px.inference.shipped import model_path
 
-    if path is None:
-        raise InputError("No model is given: name one with --model; `dx2px train` makes one.")
-    return Model.load(path)
+    return Model.load(model_path(path))
 
 
 def _split(codes: list[str]) -> list[str]:

@@ -1,0 +1,137 @@
+"""Scoring a population: stays a second and memory of `dx2px score`, and of Spark on two cores, Parquet to Parquet.
+
+Run: python benchmarks/population.py [stays] [model folder]
+Default: 1,000,000 stays; random models of the paper's small size (247 diagnoses, 75 procedures, 200 dimensions).
+Stays are invented ones of `dx2px synthesize`, repeated under new ids. Spark's start is not counted.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dx2px.model.calibration import Calibration, Curve
+from dx2px.model.folder import ModelFiles, write_folder
+
+TILE = 50_000
+DIM, HEADS, TOP = 200, 8, 10
+KNOTS = np.linspace(-6, 6, 60)
+
+
+def write_stays(path: Path, stays: int) -> tuple[list[str], list[str]]:
+    """A file of so many stays; gives the codes of both kinds."""
+    tile_path = path.with_name("tile.parquet")
+    words = ["synthesize", "--preset", "small", "--stays", str(TILE), "--out", str(tile_path)]
+    subprocess.run([sys.executable, "-m", "dx2px", *words], check=True, capture_output=True)
+    tile = pq.read_table(tile_path)
+    with pq.ParquetWriter(path, tile.schema, compression="zstd") as sink:
+        for start in range(0, stays, TILE):
+            part = tile.slice(0, min(TILE, stays - start))
+            ids = pa.array(np.arange(start, start + len(part))).cast(pa.string())
+            sink.write_table(part.set_column(0, tile.schema.field(0), ids), row_group_size=8192)
+    kinds = (tile[name].combine_chunks().flatten().unique() for name in ("diagnoses", "procedures"))
+    diagnoses, procedures = (sorted(codes.to_pylist()) for codes in kinds)
+    return diagnoses, procedures
+
+
+def write_model(path: Path, diagnoses: list[str], procedures: list[str], calibrated: bool) -> Path:
+    rng = np.random.default_rng(0)
+    shapes = {
+        "U": (len(diagnoses), DIM),
+        "V": (len(procedures), DIM),
+        "A": (HEADS, DIM, DIM),
+        "a": (HEADS, DIM),
+        "B": (HEADS, HEADS),
+        "b": (HEADS,),
+    }
+    arrays = {
+        name: (rng.standard_normal(shape) / shape[-1] ** 0.25).astype(np.float32)
+        for name, shape in shapes.items()
+    }
+    curve = Curve(KNOTS, np.sinh(KNOTS / 3))
+    calibration = Calibration(
+        False, curve, np.array([1.0, 0.1, 0.1, 0.0]), curve, np.array([0.9]), np.array([0.1])
+    )
+    files = ModelFiles(
+        method="e+sa+ma",
+        settings={"model": {"dim": DIM, "heads": HEADS}},
+        diagnoses=tuple(diagnoses),
+        procedures=tuple(procedures),
+        arrays=arrays,
+        history=pa.table({"epoch": [1]}),
+        card="# Random weights\n",
+        calibration=calibration if calibrated else None,
+    )
+    write_folder(path, files)
+    return path
+
+
+def score(stays: Path, model: Path, out: Path) -> tuple[float, float]:
+    """Seconds and peak memory, in MB, of the command, its start included."""
+    words = ["score", "--model", str(model), str(stays), "--out", str(out), "--top", str(TOP)]
+    start = time.perf_counter()
+    started = subprocess.Popen([sys.executable, "-m", "dx2px", *words], stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(started.pid, 0)
+    started.returncode = os.waitstatus_to_exitcode(status)
+    if started.returncode:
+        sys.exit("dx2px score failed")
+    return time.perf_counter() - start, usage.ru_maxrss / 1024
+
+
+def on_spark(stays: Path, model: Path, out: Path) -> float:
+    """Seconds of the same on Spark, once its two Python workers run."""
+    from pyspark.sql import SparkSession
+
+    from dx2px.spark import recommend
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master("local[2]").config("spark.driver.memory", "2g")
+    loopback = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+    quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+    for name, value in (loopback | quiet).items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    frame = session.read.parquet(str(stays))
+    recommend(frame.limit(1000).repartition(2), model, TOP).write.parquet(str(out / "first"))
+    start = time.perf_counter()
+    recommend(frame, model, TOP).write.parquet(str(out / "all"))
+    seconds = time.perf_counter() - start
+    session.stop()
+    return seconds
+
+
+def main() -> None:
+    stays = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    with tempfile.TemporaryDirectory(prefix="dx2px-population-") as name:
+        folder = Path(name)
+        codes = write_stays(folder / "C.parquet", stays)
+        if len(sys.argv) > 2:
+            models = {"given model": Path(sys.argv[2])}
+        else:
+            models = {
+                "not calibrated": write_model(folder / "plain", *codes, calibrated=False),
+                "calibrated": write_model(folder / "calibrated", *codes, calibrated=True),
+            }
+        print("| e+sa+ma, small | `dx2px score`, stays/s | peak memory | Spark `local[2]`, stays/s | ratio |")
+        print("|---|---|---|---|---|", flush=True)
+        for label, model in models.items():
+            seconds, memory = score(folder / "C.parquet", model, folder / "R.parquet")
+            cells = [f"{stays / seconds:,.0f}", f"{memory:,.0f} MB", "–", "–"]
+            if find_spec("pyspark") and shutil.which("java"):
+                spark = on_spark(folder / "C.parquet", model, folder / f"spark {label}")
+                cells[2:] = [f"{stays / spark:,.0f}", f"{seconds / spark:.2f}"]
+            print(f"| {stays:,} stays, {label} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""Schemathesis over the service's OpenAPI document, all checks, against a process of its own on the loopback.
+
+python benchmarks/schemathesis_run.py --model MODEL --cases 400     # per operation; over 5,000 in all
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+# A request without prefetch has the right form, and 412 is its answer; 409 is the model's own limit.
+SETTINGS = """
+[checks.positive_data_acceptance]
+expected-statuses = ["2xx", 401, 404, 409, 412]
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--cases", type=int, default=400, help="cases per operation")
+    parser.add_argument(
+        "--token", action="store_true", help="ask for a token, and check that it is asked for"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="leave out the systematic phase and the time limit"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        return run(Path(folder), options)
+
+
+def run(folder: Path, options: argparse.Namespace) -> int:
+    token = secrets.token_hex(32)
+    (folder / "token").write_text(token)
+    (folder / "schemathesis.toml").write_text(SETTINGS)
+    log = folder / "log"
+    command = [sys.executable, "-m", "dx2px", "serve", "--model", str(options.model.resolve()), "--port", "0"]
+    command += ["--token-file", str(folder / "token")] if options.token else []
+    with log.open("wb") as stream:
+        service = subprocess.Popen(command, stdout=stream, stderr=stream)
+    try:
+        address = f"http://127.0.0.1:{port_of(service, log)}"
+        tester = [
+            sys.executable,
+            "-m",
+            "schemathesis.cli",
+            "run",
+            f"{address}/openapi.json",
+            "--checks",
+            "all",
+        ]
+        tester += ["--max-examples", str(options.cases), "--seed", str(options.seed), "--no-color"]
+        tester += ["--mode", "all"]
+        tester += [] if options.quick else ["--max-response-time", "5"]
+        tester += ["--phases", "examples,fuzzing" if options.quick else "examples,coverage,fuzzing"]
+        tester += ["--header", f"Authorization: Bearer {token}"] if options.token else []
+        found = subprocess.run(tester, cwd=folder, check=False).returncode
+    finally:
+        service.terminate()
+        ended = service.wait(30)
+    broken = log.read_text().count(" 500 ") + log.read_text().count("Traceback")
+    print(f"service ended with {ended}, {broken} internal errors in its log")
+    return int(found != 0 or ended != 0 or broken > 0)
+
+
+def port_of(service: subprocess.Popen[bytes], log: Path) -> int:
+    while service.poll() is None:
+        if told := re.search(r"on port (\d+)", log.read_text()):
+            return int(told.group(1))
+        time.sleep(0.05)
+    raise SystemExit(log.read_text())
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,233 @@
+"""The service under load, on the loopback: requests a second, latencies, errors, processor time, memory.
+
+Needs `wrk` (Debian: apt install wrk).
+
+Run: python benchmarks/service.py [--model MODEL] [--seconds 60] [--requests 200000]
+
+One process serves; wrk drives it with 16 connections. Without a model, one of the paper's medium size is invented
+(874 diagnoses, 258 procedures, E+SA+MA, random vectors), which costs the same as a trained one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+DIAGNOSES, PROCEDURES, DIM, HEADS = 874, 258, 200, 8
+BODIES = 500
+SCRIPT = """
+local bodies = {}
+for line in io.lines("%(bodies)s") do bodies[#bodies + 1] = line end
+wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+local place = 0
+request = function()
+  place = place %% #bodies + 1
+  return wrk.format(nil, nil, nil, bodies[place])
+end
+done = function(summary, latency, requests)
+  local e = summary.errors
+  io.write(string.format("RESULT %%d %%d %%f %%f %%d\\n", summary.requests, summary.duration,
+    latency:percentile(50) / 1000, latency:percentile(99) / 1000, e.connect + e.read + e.write + e.status + e.timeout))
+end
+"""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What wrk saw."""
+
+    requests: int
+    rate: float
+    p50: float
+    p99: float
+    errors: int
+
+
+class Service:
+    """A served model, as a process."""
+
+    def __init__(self, model: Path, folder: Path) -> None:
+        command = [sys.executable, "-m", "dx2px", "serve", "--model", str(model), "--port", "0"]
+        self.log = folder / "log"
+        with self.log.open("wb") as stream:
+            self.process = subprocess.Popen(command, stdout=stream, stderr=stream)
+        self.port = self._port()
+
+    def _port(self) -> int:
+        while self.process.poll() is None:
+            if told := re.search(r"on port (\d+)", self.log.read_text()):
+                return int(told.group(1))
+            time.sleep(0.05)
+        raise SystemExit(self.log.read_text())
+
+    def resident(self) -> float:
+        """Megabytes in memory."""
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def processor_seconds(self) -> float:
+        """Spent so far, which other work on the machine changes less than it changes rates."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def load(self, route: str, bodies: list[Any], seconds: int, folder: Path, connections: int = 16) -> Load:
+        """Drive a route with bodies in turn."""
+        lines = folder / "bodies"
+        lines.write_text("\n".join(map(json.dumps, bodies)))
+        script = folder / "load.lua"
+        script.write_text(SCRIPT % {"bodies": lines})
+        command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "10s", "-s", str(script)]
+        done = subprocess.run(
+            [*command, f"http://127.0.0.1:{self.port}{route}"], capture_output=True, text=True, check=True
+        )
+        found = re.search(r"RESULT (\S+) (\S+) (\S+) (\S+) (\S+)", done.stdout)
+        assert found is not None, done.stdout
+        requests, microseconds, p50, p99, errors = map(float, found.groups())
+        return Load(int(requests), requests / microseconds * 1e6, p50, p99, int(errors))
+
+    def check(self, route: str, body: Any) -> None:
+        """A question of the kind that will be asked is answered."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port)
+        connection.request("POST", route, json.dumps(body), {"content-type": "application/json"})
+        answer = connection.getresponse()
+        assert answer.status == 200, answer.read()
+        connection.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", type=Path)
+    parser.add_argument("--seconds", type=int, default=10, help="per route")
+    parser.add_argument("--requests", type=int, default=200_000, help="over which memory is watched")
+    options = parser.parse_args()
+    if shutil.which("wrk") is None:
+        raise SystemExit("This benchmark needs wrk: apt install wrk.")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        model = options.model or invented(folder / "model")
+        service = Service(model.resolve(), folder)
+        try:
+            measure(service, diagnoses_of(model), options, folder)
+        finally:
+            service.process.terminate()
+            print(f"\nThe service ended with exit code {service.process.wait(30)}.")
+
+
+def measure(service: Service, codes: list[str], options: argparse.Namespace, folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    stays = [rng.choice(codes, min(10, len(codes)), replace=False).tolist() for _ in range(BODIES)]
+    asked = [{"diagnoses": stay} for stay in stays]
+    routes = {
+        "recommend": ("/api/recommend", asked, "≥ 800 (2,000)/s, p99 < 50 (20) ms"),
+        "explain": ("/api/explain", asked, "≥ 300/s"),
+        "CDS Hooks, 500 conditions": (
+            "/cds-services/dx2px-patient-view",
+            [hook(rng.choice(codes, 500).tolist()) for _ in range(20)],
+            "p99 < 200 ms",
+        ),
+    }
+    print("| route | requests/s | p50, ms | p99, ms | CPU, ms | errors | must (aim) |")
+    print("|---|---|---|---|---|---|---|")
+    for title, (route, bodies, must) in routes.items():
+        service.check(route, bodies[0])
+        connections = 4 if "CDS" in title else 16
+        service.load(route, bodies, 1, folder, connections)
+        before = service.processor_seconds()
+        seen = service.load(route, bodies, options.seconds, folder, connections)
+        cost = 1000 * (service.processor_seconds() - before) / seen.requests
+        print(
+            f"| {title} | {seen.rate:,.0f} | {seen.p50:.1f} | {seen.p99:.1f} | {cost:.2f} | {seen.errors} | {must} |",
+            flush=True,
+        )
+    watch_memory(service, asked, options.requests, folder)
+
+
+def watch_memory(service: Service, bodies: list[Any], requests: int, folder: Path) -> None:
+    before, done = service.resident(), 0
+    while done < requests:
+        done += service.load("/api/recommend", bodies, 5, folder).requests
+    after = service.resident()
+    print(
+        f"\nMemory: {before:.0f} MB, after {done:,} more requests {after:.0f} MB ({after / before - 1:+.1%})."
+    )
+
+
+def hook(codes: list[str]) -> dict[str, Any]:
+    entries = []
+    for code in codes:
+        system, _, bare = code.partition(":")
+        uri = f"http://hl7.org/fhir/sid/{'icd-9-cm' if system == 'icd9cm' else 'icd-10-cm'}"
+        status = {
+            "coding": [
+                {"system": "http://terminology.hl7.org/CodeSystem/condition-clinical", "code": "active"}
+            ]
+        }
+        coded = {"coding": [{"system": "http://snomed.info/sct", "code": "1"}, {"system": uri, "code": bare}]}
+        resource = {"resourceType": "Condition", "id": bare, "clinicalStatus": status, "code": coded}
+        entries.append({"fullUrl": f"urn:x:{bare}", "resource": resource})
+    return {
+        "hook": "patient-view",
+        "hookInstance": "d1577c69-dfbe-44ad-ba6d-3e05e953b2ea",
+        "context": {"userId": "Practitioner/1", "patientId": "1"},
+        "prefetch": {"conditions": {"resourceType": "Bundle", "type": "searchset", "entry": entries}},
+    }
+
+
+def diagnoses_of(model: Path) -> list[str]:
+    from dx2px.model.folder import read_folder
+
+    return list(read_folder(model).diagnoses)
+
+
+def invented(path: Path) -> Path:
+    """A model of the paper's medium size with random vectors."""
+    import pyarrow as pa
+
+    from dx2px.codes import System, dictionary
+    from dx2px.model.folder import ModelFiles, write_folder
+
+    rng = np.random.default_rng(0)
+
+    def codes(system: System, count: int) -> tuple[str, ...]:
+        listed = sorted(f"{system}:{code}" for code in dictionary(system))
+        return tuple(sorted(rng.choice(listed, count, replace=False).tolist()))
+
+    shapes = {
+        "U": (DIAGNOSES, DIM),
+        "V": (PROCEDURES, DIM),
+        "A": (HEADS, DIM, DIM),
+        "a": (HEADS, DIM),
+        "B": (HEADS, HEADS),
+        "b": (HEADS,),
+    }
+    files = ModelFiles(
+        method="e+sa+ma",
+        settings={"model": {"dim": DIM, "heads": HEADS}},
+        diagnoses=codes(System.ICD9CM, DIAGNOSES),
+        procedures=codes(System.ICD9PCS, PROCEDURES),
+        arrays={
+            name: (0.1 * rng.standard_normal(shape)).astype(np.float32) for name, shape in shapes.items()
+        },
+        history=pa.table({"epoch": [1]}),
+        card="# Invented, for measurement\n",
+    )
+    write_folder(path, files)
+    return path
+
+
+if __name__ == "__main__":
+    main()

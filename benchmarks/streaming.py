@@ -1,0 +1,77 @@
+"""One epoch over stays that are held and over stays that pass by: stays a second and memory; prints a Markdown table.
+
+    python benchmarks/streaming.py [stays …]        (default 300000; the goal is stated for 10000000)
+    python benchmarks/streaming.py 10000000 --only stream --method e+sa+ma
+
+The cohort is the synthetic small one, written to a temporary folder. Each way runs in a fresh process, one after the
+other; the rate counts the whole epoch, with reading, without validation. Preparation is what comes before the first
+step: reading the cohort, or the passes for vocabularies, parts, counts and fingerprint.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+MEASURE = """
+import resource, sys, time
+path, way, method = sys.argv[1:]
+start = time.perf_counter()
+from dx2px.cohort import Cohort, CohortStream, split_cohort, split_stream
+from dx2px.evaluation.methods import loop_settings
+from dx2px.training.loop import Trainer
+from dx2px.training.stays import HeldStays
+from dx2px.training.streaming import StreamedStays
+config = loop_settings(method, dim=200, heads=8, alpha=0.1, epochs=1)
+if way == "memory":
+    cohort = Cohort.load(path)
+    stays = HeldStays(cohort, split_cohort(cohort).training(0))
+else:
+    stream = CohortStream(path)
+    stays = StreamedStays(stream, split_stream(stream), 0)
+trainer = Trainer(stays, None, config)
+batches = trainer.batches.epoch(0)
+trainer._step(next(batches))  # compiles, loads libraries
+batches.close()
+ready = time.perf_counter()
+trainer.run()
+seconds = time.perf_counter() - ready
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+print(len(stays) / seconds, peak, ready - start)
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("stays", type=int, nargs="*", default=[300_000])
+    parser.add_argument("--method", default="e+sa+ma")
+    parser.add_argument("--only", choices=("memory", "stream"))
+    arguments = parser.parse_args()
+    print("| stays | way | stays/s | against memory | peak memory, GB | preparation, s |")
+    print("|---|---|---|---|---|---|", flush=True)
+    for stays in arguments.stays:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "C.parquet"
+            command = [sys.executable, "-m", "dx2px", "synthesize", "--stays", str(stays), "--out", str(path)]
+            subprocess.run(command, check=True, capture_output=True)
+            compare(stays, path, arguments)
+
+
+def compare(stays: int, path: Path, arguments: argparse.Namespace) -> None:
+    held = None
+    for way in (arguments.only,) if arguments.only else ("memory", "stream"):
+        command = [sys.executable, "-c", MEASURE, str(path), way, arguments.method]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        rate, peak, preparation = map(float, done.stdout.split())
+        held = rate if way == "memory" else held
+        against = f"{rate / held:.2f}" if held else "–"
+        print(f"| {stays:,} | {way} | {rate:,.0f} | {against} | {peak:.2f} | {preparation:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

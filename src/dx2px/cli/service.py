@@ -1,0 +1,66 @@
+"""The command that serves a model: serve."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dx2px.cli.models import ModelOption
+
+
+def serve(
+    model: ModelOption = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; another than loopback needs a token.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)
+    ] = 8000,
+    token_file: Annotated[
+        Path | None, typer.Option(help="File with the token that callers must show (Authorization: Bearer).")
+    ] = None,
+    trusted_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A host name that callers use, besides loopback; may be repeated."),
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None, typer.Option(help="An origin whose pages may call (CORS); may be repeated.")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="The service's address as callers know it, for links and JWTs.")
+    ] = None,
+    cds_callers: Annotated[
+        Path | None,
+        typer.Option(help="JSON file of the issuers and keys whose JWTs CDS Hooks calls must carry."),
+    ] = None,
+    log_requests: Annotated[
+        bool, typer.Option("--log-requests/--no-log-requests", help="A line a request: no codes, no bodies.")
+    ] = True,
+) -> None:
+    """Serve a model: an HTTP API, CDS Hooks, and a page at /.
+
+    SIGHUP loads the model folder anew, SIGTERM ends after the requests under way.
+    """
+    # Before numpy is loaded: the products here are small, and threads would only hand them to and fro.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    from dx2px.inference.shipped import model_path
+    from dx2px.service.config import ServiceConfig, read_token
+    from dx2px.service.logs import set_up_logs
+    from dx2px.service.served import Served
+    from dx2px.service.server import serve as run
+
+    config = ServiceConfig(
+        host=host,
+        port=port,
+        token=None if token_file is None else read_token(token_file),
+        trusted_hosts=tuple(trusted_host or ()),
+        allowed_origins=tuple(allow_origin or ()),
+        base_url=base_url,
+        callers_file=cds_callers,
+    )
+    set_up_logs(log_requests)
+    run(Served.load(model_path(model)), config)

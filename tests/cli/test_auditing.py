@@ -1,0 +1,104 @@
+"""`dx2px audit`, as a user runs it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from dx2px.model.calibration import Calibration, Curve
+from dx2px.model.folder import ModelFiles, write_folder
+
+LINE = Curve(np.array([-20.0, 20.0]), np.array([-20.0, 20.0]))
+SIGMOID = Calibration(
+    False, LINE, np.array([1.0, 0.0, 0.0, 0.0]), LINE, np.array([0.5, 0.9]), np.array([0.9, 0.6])
+)
+DIAGNOSES, PROCEDURES = ("icd9cm:25000", "icd9cm:4280"), ("icd9pcs:3722", "icd9pcs:3995")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model in which 4280 goes with 3722 and 25000 with 3995; 40 stays, two with planted mistakes."""
+    path = tmp_path_factory.mktemp("audit")
+    U = np.array([[-9, 6], [6, -9]], np.float32)
+    files = ModelFiles(
+        method="e+pooling",
+        settings={"model": {"dim": 2, "pooling": "mean"}},
+        diagnoses=DIAGNOSES,
+        procedures=PROCEDURES,
+        arrays={"U": U, "V": np.eye(2, dtype=np.float32)},
+        history=pa.table({"epoch": [1]}),
+        card="# Planted\n",
+        calibration=SIGMOID,
+    )
+    write_folder(path / "model", files)
+    procedures = [["37.22"]] * 40
+    procedures[7], procedures[9] = ["37.22", "39.95"], ["99.99"]
+    stays = {
+        "stay_id": [f"patient-{place}" for place in range(40)],
+        "diagnoses": [["428.0"]] * 39 + [["nonsense"]],
+        "procedures": procedures,
+    }
+    pq.write_table(pa.table(stays), path / "C.parquet")
+    return path
+
+
+def audit(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "dx2px", "audit", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+
+
+def test_planted_mistakes_are_found_and_no_id_is_told(folder: Path, tmp_path: Path) -> None:
+    out, page = tmp_path / "A.parquet", tmp_path / "W.html"
+    done = audit(
+        folder, "--model", "model", "C.parquet", "--out", out, "--worklist", page, "--precision", "0.08"
+    )
+    assert done.returncode == 0, done.stderr
+    found = pq.read_table(out).to_pylist()
+    assert [(one["stay_id"], one["kind"], one["code"]) for one in found] == [
+        ("patient-7", "unsupported", "icd9pcs:3995"),
+        ("patient-9", "missing", "icd9pcs:3722"),
+    ]
+    assert found[0]["strength"] > found[1]["strength"]
+    assert "patient-7" in page.read_text()
+    told = done.stdout + done.stderr
+    assert "patient" not in told
+    assert "audit: 40 of 40" in done.stderr
+    assert "1 stays have no diagnosis that the model can use" in done.stderr
+    assert "1 procedures are unknown" in done.stderr
+    assert "no proof of a mistake" in done.stderr
+
+
+def test_csv_and_a_bound_on_findings(folder: Path, tmp_path: Path) -> None:
+    words = ("--model", "model", "C.parquet", "--out", tmp_path / "A.csv", "--precision", "0.08")
+    done = audit(folder, *words, "--per-100", "2")
+    assert done.returncode == 0, done.stderr
+    assert pyarrow.csv.read_csv(tmp_path / "A.csv").column("stay_id").to_pylist() == ["patient-7"]
+    assert "1 weaker findings were counted and left out" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["C.parquet", "--out", "A.xlsx"], "written as .parquet or .csv"),
+        (["C.parquet", "--out", "C.parquet"], "would replace the stays"),
+        (["absent.parquet", "--out", "A.csv"], "There is no file absent.parquet"),
+        (["C.parquet", "--out", "A.csv", "--precision", "1.5"], "precision must lie between 0 and 1"),
+        (["C.parquet", "--out", "A.csv", "--worklist", "W.txt"], "The worklist is an .html file"),
+        (["C.parquet", "--out", "A.csv", "--per-100", "0"], "must be above 0"),
+        (["C.parquet", "--out", "A.csv", "--model", "absent"], "there is no such folder"),
+    ],
+)
+def test_wrong_input_gives_one_sentence(folder: Path, words: list[str], sentence: str) -> None:
+    given = words if "--model" in words else [*words, "--model", "model"]
+    done = audit(folder, *given)
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert sorted(path.name for path in folder.iterdir()) == ["C.parquet", "model"]

@@ -1,0 +1,61 @@
+"""`dx2px train` on a stream, and as torchrun starts it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from dx2px.cli import main
+from dx2px.cohort.synthetic import SyntheticConfig, generate
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("scale") / "C.parquet"
+    generate(SyntheticConfig(stays=800))[0].save(path)
+    return path
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *words: str | Path) -> int:
+    monkeypatch.setattr(sys, "argv", ["dx2px", *map(str, words)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0)
+
+
+def test_a_streamed_model_is_measured_on_its_own_test_part(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = ("--stream", "--method", "e+sa+ma", "--dim", "8", "--heads", "2", "--epochs", "1")
+    assert run(monkeypatch, "train", file, "--out", tmp_path / "M", *small) == 0
+    assert "e+sa+ma on the test part" in capsys.readouterr().out
+    assert run(monkeypatch, "evaluate", tmp_path / "M", file, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["part"] == "test"
+    assert found["stays"] == pytest.approx(160, abs=40)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_methods_of_one_process_say_so_once(
+    rank: int, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RESTART_COUNT")
+    for name, value in zip(names, (rank, 2, rank, 2, 0), strict=True):
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "some run")
+    assert run(monkeypatch, "train", file, "--out", tmp_path / "M", "--method", "popularity") == 1
+    said = capsys.readouterr().err
+    sentence = "dx2px: The method popularity is learned by one process: start it without torchrun.\n"
+    assert said == ("" if rank else sentence)
+    assert not (tmp_path / "M").exists()
+
+
+def test_streaming_means_nothing_to_other_methods(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("train", file, "--out", tmp_path / "M", "--method", "popularity", "--stream")
+    assert run(monkeypatch, *words) == 1
+    assert "--stream mean nothing to the method popularity" in capsys.readouterr().err
