@@ -53,9 +53,7 @@ class Batch:
         return len(self.diagnoses)
 
 
-def sample_negatives(
-    procedures: Ragged, vocabulary: int, *, seed: int, step: int, first: int = 0
-) -> Ragged:
+def sample_negatives(procedures: Ragged, vocabulary: int, *, seed: int, step: int, first: int = 0) -> Ragged:
     """Draw P_i⁻ ⊂ P∖P_i⁺ with |P_i⁻| = |P_i⁺|, uniformly and without replacement.
 
     Where P∖P_i⁺ holds fewer than |P_i⁺| codes, all of them are taken. The draw is a function of (seed, step,
