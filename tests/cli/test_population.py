@@ -26,6 +26,7 @@ SMALL_PARTS = (
 # The same, waiting after each part, so that there is time to interrupt it on a machine that is busy with other things.
 SLOW_PARTS = SMALL_PARTS.replace(
     "from dx2px.cli",
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored where a shell left it so
     "import time; from dx2px.inference.parts import Parts; keep = Parts.save\n"
     "def save(*of): time.sleep(0.2); return keep(*of)\n"
     "Parts.save = save\n"

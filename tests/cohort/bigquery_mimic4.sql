@@ -15,9 +15,9 @@ FROM (
 ) AS `t1`;
 
 SELECT
-  `t7`.`kind`,
-  `t7`.`version`,
-  `t7`.`code`,
+  `t5`.`kind`,
+  `t5`.`version`,
+  `t5`.`code`,
   COUNT(*) AS `entries`
 FROM (
   SELECT
@@ -28,83 +28,135 @@ FROM (
     FROM (
       SELECT
         'diagnoses_icd' AS `file`,
-        `t2`.`line`,
+        CAST(NULL AS INT64) AS `line`,
         'icd_code' AS `field`,
-        NULLIF(
-          REGEXP_REPLACE(`t2`.`hadm_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-          ''
-        ) AS `stay`,
-        NULLIF(
-          REGEXP_REPLACE(`t2`.`subject_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-          ''
-        ) AS `patient`,
+        NULLIF(CAST(CAST(`t0`.`hadm_id` AS INT64) AS STRING), '') AS `stay`,
+        NULLIF(CAST(CAST(`t0`.`subject_id` AS INT64) AS STRING), '') AS `patient`,
         'diagnosis' AS `kind`,
-        CASE
-          WHEN REGEXP_CONTAINS(
-            NULLIF(
-              REGEXP_REPLACE(`t2`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ),
-            '^-?[0-9]{1,18}$'
-          )
-          THEN CAST(NULLIF(
-            REGEXP_REPLACE(`t2`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-            ''
-          ) AS INT64)
-          WHEN REGEXP_CONTAINS(
-            NULLIF(
-              REGEXP_REPLACE(`t2`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ),
-            '^-?[0-9]{1,15}\\.0*$'
-          )
-          THEN CAST(TRUNC(
-            CAST(NULLIF(
-              REGEXP_REPLACE(`t2`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ) AS FLOAT64)
-          ) AS INT64)
-          ELSE CAST(NULL AS INT64)
-        END AS `position`,
+        CAST(`t0`.`seq_num` AS INT64) AS `position`,
         NULLIF(
-          REGEXP_REPLACE(`t2`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+          REGEXP_REPLACE(`t0`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
           ''
         ) AS `code`,
         CASE
           WHEN REGEXP_REPLACE(
-            LOWER(
-              NULLIF(
-                REGEXP_REPLACE(`t2`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                ''
-              )
-            ),
+            LOWER(NULLIF(CAST(CAST(`t0`.`icd_version` AS INT64) AS STRING), '')),
             '[^a-z0-9.]',
             ''
           ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
           THEN 9
           WHEN REGEXP_REPLACE(
-            LOWER(
-              NULLIF(
-                REGEXP_REPLACE(`t2`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                ''
-              )
-            ),
+            LOWER(NULLIF(CAST(CAST(`t0`.`icd_version` AS INT64) AS STRING), '')),
             '[^a-z0-9.]',
             ''
           ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
           THEN 10
           ELSE -1
         END AS `version`
-      FROM (
-        SELECT
-          CAST(NULL AS INT64) AS `line`,
-          CAST(CAST(`t0`.`hadm_id` AS INT64) AS STRING) AS `hadm_id`,
-          CAST(CAST(`t0`.`subject_id` AS INT64) AS STRING) AS `subject_id`,
-          `t0`.`icd_code`,
-          CAST(CAST(`t0`.`seq_num` AS INT64) AS STRING) AS `seq_num`,
-          CAST(CAST(`t0`.`icd_version` AS INT64) AS STRING) AS `icd_version`
-        FROM `mimiciv_hosp`.`diagnoses_icd` AS `t0`
-      ) AS `t2`
+      FROM `mimiciv_hosp`.`diagnoses_icd` AS `t0`
+    ) AS `t2`
+    UNION ALL
+    SELECT
+      *
+    FROM (
+      SELECT
+        'procedures_icd' AS `file`,
+        CAST(NULL AS INT64) AS `line`,
+        'icd_code' AS `field`,
+        NULLIF(CAST(CAST(`t1`.`hadm_id` AS INT64) AS STRING), '') AS `stay`,
+        NULLIF(CAST(CAST(`t1`.`subject_id` AS INT64) AS STRING), '') AS `patient`,
+        'procedure' AS `kind`,
+        CAST(`t1`.`seq_num` AS INT64) AS `position`,
+        NULLIF(
+          REGEXP_REPLACE(`t1`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+          ''
+        ) AS `code`,
+        CASE
+          WHEN REGEXP_REPLACE(
+            LOWER(NULLIF(CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING), '')),
+            '[^a-z0-9.]',
+            ''
+          ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
+          THEN 9
+          WHEN REGEXP_REPLACE(
+            LOWER(NULLIF(CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING), '')),
+            '[^a-z0-9.]',
+            ''
+          ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
+          THEN 10
+          ELSE -1
+        END AS `version`
+      FROM `mimiciv_hosp`.`procedures_icd` AS `t1`
+    ) AS `t3`
+  ) AS `t4`
+  WHERE
+    `t4`.`code` IS NOT NULL AND `t4`.`kind` IS NOT NULL
+) AS `t5`
+GROUP BY
+  1,
+  2,
+  3;
+
+SELECT
+  `t8`.`file`,
+  `t8`.`field`,
+  `t8`.`reason`,
+  COUNT(*) AS `entries`
+FROM (
+  SELECT
+    `t7`.`file`,
+    `t7`.`line`,
+    `t7`.`field`,
+    `t7`.`stay`,
+    `t7`.`patient`,
+    `t7`.`kind`,
+    `t7`.`position`,
+    `t7`.`code`,
+    `t7`.`version`,
+    `t3`.`code_id`,
+    CASE
+      WHEN `t7`.`stay` IS NULL
+      THEN 'missing_stay'
+      WHEN `t7`.`code` IS NULL
+      THEN 'missing_code'
+      WHEN `t7`.`kind` IS NULL
+      THEN 'missing_kind'
+      WHEN `t7`.`version` IS NULL
+      THEN 'not_icd'
+      ELSE NULLIF(`t3`.`verdict`, '')
+    END AS `reason`
+  FROM (
+    SELECT
+      *
+    FROM (
+      SELECT
+        'diagnoses_icd' AS `file`,
+        CAST(NULL AS INT64) AS `line`,
+        'icd_code' AS `field`,
+        NULLIF(CAST(CAST(`t1`.`hadm_id` AS INT64) AS STRING), '') AS `stay`,
+        NULLIF(CAST(CAST(`t1`.`subject_id` AS INT64) AS STRING), '') AS `patient`,
+        'diagnosis' AS `kind`,
+        CAST(`t1`.`seq_num` AS INT64) AS `position`,
+        NULLIF(
+          REGEXP_REPLACE(`t1`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+          ''
+        ) AS `code`,
+        CASE
+          WHEN REGEXP_REPLACE(
+            LOWER(NULLIF(CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING), '')),
+            '[^a-z0-9.]',
+            ''
+          ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
+          THEN 9
+          WHEN REGEXP_REPLACE(
+            LOWER(NULLIF(CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING), '')),
+            '[^a-z0-9.]',
+            ''
+          ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
+          THEN 10
+          ELSE -1
+        END AS `version`
+      FROM `mimiciv_hosp`.`diagnoses_icd` AS `t1`
     ) AS `t4`
     UNION ALL
     SELECT
@@ -112,328 +164,72 @@ FROM (
     FROM (
       SELECT
         'procedures_icd' AS `file`,
-        `t3`.`line`,
+        CAST(NULL AS INT64) AS `line`,
         'icd_code' AS `field`,
-        NULLIF(
-          REGEXP_REPLACE(`t3`.`hadm_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-          ''
-        ) AS `stay`,
-        NULLIF(
-          REGEXP_REPLACE(`t3`.`subject_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-          ''
-        ) AS `patient`,
+        NULLIF(CAST(CAST(`t2`.`hadm_id` AS INT64) AS STRING), '') AS `stay`,
+        NULLIF(CAST(CAST(`t2`.`subject_id` AS INT64) AS STRING), '') AS `patient`,
         'procedure' AS `kind`,
-        CASE
-          WHEN REGEXP_CONTAINS(
-            NULLIF(
-              REGEXP_REPLACE(`t3`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ),
-            '^-?[0-9]{1,18}$'
-          )
-          THEN CAST(NULLIF(
-            REGEXP_REPLACE(`t3`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-            ''
-          ) AS INT64)
-          WHEN REGEXP_CONTAINS(
-            NULLIF(
-              REGEXP_REPLACE(`t3`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ),
-            '^-?[0-9]{1,15}\\.0*$'
-          )
-          THEN CAST(TRUNC(
-            CAST(NULLIF(
-              REGEXP_REPLACE(`t3`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ) AS FLOAT64)
-          ) AS INT64)
-          ELSE CAST(NULL AS INT64)
-        END AS `position`,
+        CAST(`t2`.`seq_num` AS INT64) AS `position`,
         NULLIF(
-          REGEXP_REPLACE(`t3`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+          REGEXP_REPLACE(`t2`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
           ''
         ) AS `code`,
         CASE
           WHEN REGEXP_REPLACE(
-            LOWER(
-              NULLIF(
-                REGEXP_REPLACE(`t3`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                ''
-              )
-            ),
+            LOWER(NULLIF(CAST(CAST(`t2`.`icd_version` AS INT64) AS STRING), '')),
             '[^a-z0-9.]',
             ''
           ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
           THEN 9
           WHEN REGEXP_REPLACE(
-            LOWER(
-              NULLIF(
-                REGEXP_REPLACE(`t3`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                ''
-              )
-            ),
+            LOWER(NULLIF(CAST(CAST(`t2`.`icd_version` AS INT64) AS STRING), '')),
             '[^a-z0-9.]',
             ''
           ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
           THEN 10
           ELSE -1
         END AS `version`
-      FROM (
-        SELECT
-          CAST(NULL AS INT64) AS `line`,
-          CAST(CAST(`t1`.`hadm_id` AS INT64) AS STRING) AS `hadm_id`,
-          CAST(CAST(`t1`.`subject_id` AS INT64) AS STRING) AS `subject_id`,
-          `t1`.`icd_code`,
-          CAST(CAST(`t1`.`seq_num` AS INT64) AS STRING) AS `seq_num`,
-          CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING) AS `icd_version`
-        FROM `mimiciv_hosp`.`procedures_icd` AS `t1`
-      ) AS `t3`
+      FROM `mimiciv_hosp`.`procedures_icd` AS `t2`
     ) AS `t5`
-  ) AS `t6`
-  WHERE
-    `t6`.`code` IS NOT NULL AND `t6`.`kind` IS NOT NULL
-) AS `t7`
-GROUP BY
-  1,
-  2,
-  3;
-
-SELECT
-  `t10`.`file`,
-  `t10`.`field`,
-  `t10`.`reason`,
-  COUNT(*) AS `entries`
-FROM (
-  SELECT
-    `t9`.`file`,
-    `t9`.`line`,
-    `t9`.`field`,
-    `t9`.`stay`,
-    `t9`.`patient`,
-    `t9`.`kind`,
-    `t9`.`position`,
-    `t9`.`code`,
-    `t9`.`version`,
-    `t3`.`code_id`,
-    CASE
-      WHEN `t9`.`stay` IS NULL
-      THEN 'missing_stay'
-      WHEN `t9`.`code` IS NULL
-      THEN 'missing_code'
-      WHEN `t9`.`kind` IS NULL
-      THEN 'missing_kind'
-      WHEN `t9`.`version` IS NULL
-      THEN 'not_icd'
-      ELSE NULLIF(`t3`.`verdict`, '')
-    END AS `reason`
-  FROM (
-    SELECT
-      *
-    FROM (
-      SELECT
-        'diagnoses_icd' AS `file`,
-        `t4`.`line`,
-        'icd_code' AS `field`,
-        NULLIF(
-          REGEXP_REPLACE(`t4`.`hadm_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-          ''
-        ) AS `stay`,
-        NULLIF(
-          REGEXP_REPLACE(`t4`.`subject_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-          ''
-        ) AS `patient`,
-        'diagnosis' AS `kind`,
-        CASE
-          WHEN REGEXP_CONTAINS(
-            NULLIF(
-              REGEXP_REPLACE(`t4`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ),
-            '^-?[0-9]{1,18}$'
-          )
-          THEN CAST(NULLIF(
-            REGEXP_REPLACE(`t4`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-            ''
-          ) AS INT64)
-          WHEN REGEXP_CONTAINS(
-            NULLIF(
-              REGEXP_REPLACE(`t4`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ),
-            '^-?[0-9]{1,15}\\.0*$'
-          )
-          THEN CAST(TRUNC(
-            CAST(NULLIF(
-              REGEXP_REPLACE(`t4`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ) AS FLOAT64)
-          ) AS INT64)
-          ELSE CAST(NULL AS INT64)
-        END AS `position`,
-        NULLIF(
-          REGEXP_REPLACE(`t4`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-          ''
-        ) AS `code`,
-        CASE
-          WHEN REGEXP_REPLACE(
-            LOWER(
-              NULLIF(
-                REGEXP_REPLACE(`t4`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                ''
-              )
-            ),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
-          THEN 9
-          WHEN REGEXP_REPLACE(
-            LOWER(
-              NULLIF(
-                REGEXP_REPLACE(`t4`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                ''
-              )
-            ),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
-          THEN 10
-          ELSE -1
-        END AS `version`
-      FROM (
-        SELECT
-          CAST(NULL AS INT64) AS `line`,
-          CAST(CAST(`t1`.`hadm_id` AS INT64) AS STRING) AS `hadm_id`,
-          CAST(CAST(`t1`.`subject_id` AS INT64) AS STRING) AS `subject_id`,
-          `t1`.`icd_code`,
-          CAST(CAST(`t1`.`seq_num` AS INT64) AS STRING) AS `seq_num`,
-          CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING) AS `icd_version`
-        FROM `mimiciv_hosp`.`diagnoses_icd` AS `t1`
-      ) AS `t4`
-    ) AS `t6`
-    UNION ALL
-    SELECT
-      *
-    FROM (
-      SELECT
-        'procedures_icd' AS `file`,
-        `t5`.`line`,
-        'icd_code' AS `field`,
-        NULLIF(
-          REGEXP_REPLACE(`t5`.`hadm_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-          ''
-        ) AS `stay`,
-        NULLIF(
-          REGEXP_REPLACE(`t5`.`subject_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-          ''
-        ) AS `patient`,
-        'procedure' AS `kind`,
-        CASE
-          WHEN REGEXP_CONTAINS(
-            NULLIF(
-              REGEXP_REPLACE(`t5`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ),
-            '^-?[0-9]{1,18}$'
-          )
-          THEN CAST(NULLIF(
-            REGEXP_REPLACE(`t5`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-            ''
-          ) AS INT64)
-          WHEN REGEXP_CONTAINS(
-            NULLIF(
-              REGEXP_REPLACE(`t5`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ),
-            '^-?[0-9]{1,15}\\.0*$'
-          )
-          THEN CAST(TRUNC(
-            CAST(NULLIF(
-              REGEXP_REPLACE(`t5`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ) AS FLOAT64)
-          ) AS INT64)
-          ELSE CAST(NULL AS INT64)
-        END AS `position`,
-        NULLIF(
-          REGEXP_REPLACE(`t5`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-          ''
-        ) AS `code`,
-        CASE
-          WHEN REGEXP_REPLACE(
-            LOWER(
-              NULLIF(
-                REGEXP_REPLACE(`t5`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                ''
-              )
-            ),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
-          THEN 9
-          WHEN REGEXP_REPLACE(
-            LOWER(
-              NULLIF(
-                REGEXP_REPLACE(`t5`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                ''
-              )
-            ),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
-          THEN 10
-          ELSE -1
-        END AS `version`
-      FROM (
-        SELECT
-          CAST(NULL AS INT64) AS `line`,
-          CAST(CAST(`t2`.`hadm_id` AS INT64) AS STRING) AS `hadm_id`,
-          CAST(CAST(`t2`.`subject_id` AS INT64) AS STRING) AS `subject_id`,
-          `t2`.`icd_code`,
-          CAST(CAST(`t2`.`seq_num` AS INT64) AS STRING) AS `seq_num`,
-          CAST(CAST(`t2`.`icd_version` AS INT64) AS STRING) AS `icd_version`
-        FROM `mimiciv_hosp`.`procedures_icd` AS `t2`
-      ) AS `t5`
-    ) AS `t7`
-  ) AS `t9`
+  ) AS `t7`
   LEFT OUTER JOIN `verdicts` AS `t3`
-    ON `t9`.`kind` = `t3`.`kind`
-    AND `t9`.`version` = `t3`.`version`
-    AND `t9`.`code` = `t3`.`code`
-) AS `t10`
+    ON `t7`.`kind` = `t3`.`kind`
+    AND `t7`.`version` = `t3`.`version`
+    AND `t7`.`code` = `t3`.`code`
+) AS `t8`
 GROUP BY
   1,
   2,
   3;
 
 SELECT
-  `t10`.`file`,
-  `t10`.`line`,
-  `t10`.`reason`,
-  `t10`.`field` AS `column`,
-  SUBSTRING(`t10`.`code`, IF((
+  `t8`.`file`,
+  `t8`.`line`,
+  `t8`.`reason`,
+  `t8`.`field` AS `column`,
+  SUBSTRING(`t8`.`code`, IF((
     0 + 1
-  ) >= 1, 0 + 1, 0 + 1 + LENGTH(`t10`.`code`)), 40) AS `detail`
+  ) >= 1, 0 + 1, 0 + 1 + LENGTH(`t8`.`code`)), 40) AS `detail`
 FROM (
   SELECT
-    `t9`.`file`,
-    `t9`.`line`,
-    `t9`.`field`,
-    `t9`.`stay`,
-    `t9`.`patient`,
-    `t9`.`kind`,
-    `t9`.`position`,
-    `t9`.`code`,
-    `t9`.`version`,
+    `t7`.`file`,
+    `t7`.`line`,
+    `t7`.`field`,
+    `t7`.`stay`,
+    `t7`.`patient`,
+    `t7`.`kind`,
+    `t7`.`position`,
+    `t7`.`code`,
+    `t7`.`version`,
     `t3`.`code_id`,
     CASE
-      WHEN `t9`.`stay` IS NULL
+      WHEN `t7`.`stay` IS NULL
       THEN 'missing_stay'
-      WHEN `t9`.`code` IS NULL
+      WHEN `t7`.`code` IS NULL
       THEN 'missing_code'
-      WHEN `t9`.`kind` IS NULL
+      WHEN `t7`.`kind` IS NULL
       THEN 'missing_kind'
-      WHEN `t9`.`version` IS NULL
+      WHEN `t7`.`version` IS NULL
       THEN 'not_icd'
       ELSE NULLIF(`t3`.`verdict`, '')
     END AS `reason`
@@ -443,217 +239,121 @@ FROM (
     FROM (
       SELECT
         'diagnoses_icd' AS `file`,
-        `t4`.`line`,
+        CAST(NULL AS INT64) AS `line`,
         'icd_code' AS `field`,
-        NULLIF(
-          REGEXP_REPLACE(`t4`.`hadm_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-          ''
-        ) AS `stay`,
-        NULLIF(
-          REGEXP_REPLACE(`t4`.`subject_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-          ''
-        ) AS `patient`,
+        NULLIF(CAST(CAST(`t1`.`hadm_id` AS INT64) AS STRING), '') AS `stay`,
+        NULLIF(CAST(CAST(`t1`.`subject_id` AS INT64) AS STRING), '') AS `patient`,
         'diagnosis' AS `kind`,
-        CASE
-          WHEN REGEXP_CONTAINS(
-            NULLIF(
-              REGEXP_REPLACE(`t4`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ),
-            '^-?[0-9]{1,18}$'
-          )
-          THEN CAST(NULLIF(
-            REGEXP_REPLACE(`t4`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-            ''
-          ) AS INT64)
-          WHEN REGEXP_CONTAINS(
-            NULLIF(
-              REGEXP_REPLACE(`t4`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ),
-            '^-?[0-9]{1,15}\\.0*$'
-          )
-          THEN CAST(TRUNC(
-            CAST(NULLIF(
-              REGEXP_REPLACE(`t4`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ) AS FLOAT64)
-          ) AS INT64)
-          ELSE CAST(NULL AS INT64)
-        END AS `position`,
+        CAST(`t1`.`seq_num` AS INT64) AS `position`,
         NULLIF(
-          REGEXP_REPLACE(`t4`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+          REGEXP_REPLACE(`t1`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
           ''
         ) AS `code`,
         CASE
           WHEN REGEXP_REPLACE(
-            LOWER(
-              NULLIF(
-                REGEXP_REPLACE(`t4`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                ''
-              )
-            ),
+            LOWER(NULLIF(CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING), '')),
             '[^a-z0-9.]',
             ''
           ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
           THEN 9
           WHEN REGEXP_REPLACE(
-            LOWER(
-              NULLIF(
-                REGEXP_REPLACE(`t4`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                ''
-              )
-            ),
+            LOWER(NULLIF(CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING), '')),
             '[^a-z0-9.]',
             ''
           ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
           THEN 10
           ELSE -1
         END AS `version`
-      FROM (
-        SELECT
-          CAST(NULL AS INT64) AS `line`,
-          CAST(CAST(`t1`.`hadm_id` AS INT64) AS STRING) AS `hadm_id`,
-          CAST(CAST(`t1`.`subject_id` AS INT64) AS STRING) AS `subject_id`,
-          `t1`.`icd_code`,
-          CAST(CAST(`t1`.`seq_num` AS INT64) AS STRING) AS `seq_num`,
-          CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING) AS `icd_version`
-        FROM `mimiciv_hosp`.`diagnoses_icd` AS `t1`
-      ) AS `t4`
-    ) AS `t6`
+      FROM `mimiciv_hosp`.`diagnoses_icd` AS `t1`
+    ) AS `t4`
     UNION ALL
     SELECT
       *
     FROM (
       SELECT
         'procedures_icd' AS `file`,
-        `t5`.`line`,
+        CAST(NULL AS INT64) AS `line`,
         'icd_code' AS `field`,
-        NULLIF(
-          REGEXP_REPLACE(`t5`.`hadm_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-          ''
-        ) AS `stay`,
-        NULLIF(
-          REGEXP_REPLACE(`t5`.`subject_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-          ''
-        ) AS `patient`,
+        NULLIF(CAST(CAST(`t2`.`hadm_id` AS INT64) AS STRING), '') AS `stay`,
+        NULLIF(CAST(CAST(`t2`.`subject_id` AS INT64) AS STRING), '') AS `patient`,
         'procedure' AS `kind`,
-        CASE
-          WHEN REGEXP_CONTAINS(
-            NULLIF(
-              REGEXP_REPLACE(`t5`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ),
-            '^-?[0-9]{1,18}$'
-          )
-          THEN CAST(NULLIF(
-            REGEXP_REPLACE(`t5`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-            ''
-          ) AS INT64)
-          WHEN REGEXP_CONTAINS(
-            NULLIF(
-              REGEXP_REPLACE(`t5`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ),
-            '^-?[0-9]{1,15}\\.0*$'
-          )
-          THEN CAST(TRUNC(
-            CAST(NULLIF(
-              REGEXP_REPLACE(`t5`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ) AS FLOAT64)
-          ) AS INT64)
-          ELSE CAST(NULL AS INT64)
-        END AS `position`,
+        CAST(`t2`.`seq_num` AS INT64) AS `position`,
         NULLIF(
-          REGEXP_REPLACE(`t5`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+          REGEXP_REPLACE(`t2`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
           ''
         ) AS `code`,
         CASE
           WHEN REGEXP_REPLACE(
-            LOWER(
-              NULLIF(
-                REGEXP_REPLACE(`t5`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                ''
-              )
-            ),
+            LOWER(NULLIF(CAST(CAST(`t2`.`icd_version` AS INT64) AS STRING), '')),
             '[^a-z0-9.]',
             ''
           ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
           THEN 9
           WHEN REGEXP_REPLACE(
-            LOWER(
-              NULLIF(
-                REGEXP_REPLACE(`t5`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                ''
-              )
-            ),
+            LOWER(NULLIF(CAST(CAST(`t2`.`icd_version` AS INT64) AS STRING), '')),
             '[^a-z0-9.]',
             ''
           ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
           THEN 10
           ELSE -1
         END AS `version`
-      FROM (
-        SELECT
-          CAST(NULL AS INT64) AS `line`,
-          CAST(CAST(`t2`.`hadm_id` AS INT64) AS STRING) AS `hadm_id`,
-          CAST(CAST(`t2`.`subject_id` AS INT64) AS STRING) AS `subject_id`,
-          `t2`.`icd_code`,
-          CAST(CAST(`t2`.`seq_num` AS INT64) AS STRING) AS `seq_num`,
-          CAST(CAST(`t2`.`icd_version` AS INT64) AS STRING) AS `icd_version`
-        FROM `mimiciv_hosp`.`procedures_icd` AS `t2`
-      ) AS `t5`
-    ) AS `t7`
-  ) AS `t9`
+      FROM `mimiciv_hosp`.`procedures_icd` AS `t2`
+    ) AS `t5`
+  ) AS `t7`
   LEFT OUTER JOIN `verdicts` AS `t3`
-    ON `t9`.`kind` = `t3`.`kind`
-    AND `t9`.`version` = `t3`.`version`
-    AND `t9`.`code` = `t3`.`code`
-) AS `t10`
+    ON `t7`.`kind` = `t3`.`kind`
+    AND `t7`.`version` = `t3`.`version`
+    AND `t7`.`code` = `t3`.`code`
+) AS `t8`
 WHERE
-  `t10`.`reason` IS NOT NULL
+  `t8`.`reason` IS NOT NULL
 ORDER BY
-  CASE `t10`.`file` WHEN 'diagnoses_icd' THEN 0 WHEN 'procedures_icd' THEN 1 ELSE 2 END ASC NULLS LAST,
-  `t10`.`line` ASC NULLS LAST,
-  CASE `t10`.`field` WHEN 'icd_code' THEN 0 ELSE 1 END ASC NULLS LAST,
-  CASE `t10`.`reason` WHEN 'not_a_code' THEN 0 ELSE 1 END ASC NULLS LAST,
-  SUBSTRING(`t10`.`code`, IF((
+  CASE
+    WHEN `t8`.`file` = 'diagnoses_icd'
+    THEN 0
+    WHEN `t8`.`file` = 'procedures_icd'
+    THEN 1
+    ELSE 2
+  END ASC NULLS LAST,
+  `t8`.`line` ASC NULLS LAST,
+  CASE WHEN `t8`.`field` = 'icd_code' THEN 0 ELSE 1 END ASC NULLS LAST,
+  CASE WHEN `t8`.`reason` = 'not_a_code' THEN 0 ELSE 1 END ASC NULLS LAST,
+  SUBSTRING(`t8`.`code`, IF((
     0 + 1
-  ) >= 1, 0 + 1, 0 + 1 + LENGTH(`t10`.`code`)), 40) ASC NULLS LAST;
+  ) >= 1, 0 + 1, 0 + 1 + LENGTH(`t8`.`code`)), 40) ASC NULLS LAST;
 
-WITH `t21` AS (
+WITH `t19` AS (
   SELECT
-    `t20`.`stay`,
-    `t20`.`kind`,
-    `t20`.`code_id`,
-    MIN(`t20`.`position`) AS `position`,
-    MIN(`t20`.`line`) AS `line`,
-    MIN(`t20`.`patient`) AS `patient`,
-    MAX(`t20`.`patient`) AS `other_patient`
+    `t18`.`stay`,
+    `t18`.`kind`,
+    `t18`.`code_id`,
+    MIN(`t18`.`position`) AS `position`,
+    MIN(`t18`.`line`) AS `line`,
+    MIN(`t18`.`patient`) AS `patient`,
+    MAX(`t18`.`patient`) AS `other_patient`
   FROM (
     SELECT
       *
     FROM (
       SELECT
-        `t18`.`file`,
-        `t18`.`line`,
-        `t18`.`field`,
-        `t18`.`stay`,
-        `t18`.`patient`,
-        `t18`.`kind`,
-        `t18`.`position`,
-        `t18`.`code`,
-        `t18`.`version`,
+        `t14`.`file`,
+        `t14`.`line`,
+        `t14`.`field`,
+        `t14`.`stay`,
+        `t14`.`patient`,
+        `t14`.`kind`,
+        `t14`.`position`,
+        `t14`.`code`,
+        `t14`.`version`,
         `t5`.`code_id`,
         CASE
-          WHEN `t18`.`stay` IS NULL
+          WHEN `t14`.`stay` IS NULL
           THEN 'missing_stay'
-          WHEN `t18`.`code` IS NULL
+          WHEN `t14`.`code` IS NULL
           THEN 'missing_code'
-          WHEN `t18`.`kind` IS NULL
+          WHEN `t14`.`kind` IS NULL
           THEN 'missing_kind'
-          WHEN `t18`.`version` IS NULL
+          WHEN `t14`.`version` IS NULL
           THEN 'not_icd'
           ELSE NULLIF(`t5`.`verdict`, '')
         END AS `reason`
@@ -663,177 +363,75 @@ WITH `t21` AS (
         FROM (
           SELECT
             'diagnoses_icd' AS `file`,
-            `t8`.`line`,
+            CAST(NULL AS INT64) AS `line`,
             'icd_code' AS `field`,
-            NULLIF(
-              REGEXP_REPLACE(`t8`.`hadm_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ) AS `stay`,
-            NULLIF(
-              REGEXP_REPLACE(`t8`.`subject_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ) AS `patient`,
+            NULLIF(CAST(CAST(`t3`.`hadm_id` AS INT64) AS STRING), '') AS `stay`,
+            NULLIF(CAST(CAST(`t3`.`subject_id` AS INT64) AS STRING), '') AS `patient`,
             'diagnosis' AS `kind`,
-            CASE
-              WHEN REGEXP_CONTAINS(
-                NULLIF(
-                  REGEXP_REPLACE(`t8`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                  ''
-                ),
-                '^-?[0-9]{1,18}$'
-              )
-              THEN CAST(NULLIF(
-                REGEXP_REPLACE(`t8`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                ''
-              ) AS INT64)
-              WHEN REGEXP_CONTAINS(
-                NULLIF(
-                  REGEXP_REPLACE(`t8`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                  ''
-                ),
-                '^-?[0-9]{1,15}\\.0*$'
-              )
-              THEN CAST(TRUNC(
-                CAST(NULLIF(
-                  REGEXP_REPLACE(`t8`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                  ''
-                ) AS FLOAT64)
-              ) AS INT64)
-              ELSE CAST(NULL AS INT64)
-            END AS `position`,
+            CAST(`t3`.`seq_num` AS INT64) AS `position`,
             NULLIF(
-              REGEXP_REPLACE(`t8`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+              REGEXP_REPLACE(`t3`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
               ''
             ) AS `code`,
             CASE
               WHEN REGEXP_REPLACE(
-                LOWER(
-                  NULLIF(
-                    REGEXP_REPLACE(`t8`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                    ''
-                  )
-                ),
+                LOWER(NULLIF(CAST(CAST(`t3`.`icd_version` AS INT64) AS STRING), '')),
                 '[^a-z0-9.]',
                 ''
               ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
               THEN 9
               WHEN REGEXP_REPLACE(
-                LOWER(
-                  NULLIF(
-                    REGEXP_REPLACE(`t8`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                    ''
-                  )
-                ),
+                LOWER(NULLIF(CAST(CAST(`t3`.`icd_version` AS INT64) AS STRING), '')),
                 '[^a-z0-9.]',
                 ''
               ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
               THEN 10
               ELSE -1
             END AS `version`
-          FROM (
-            SELECT
-              CAST(NULL AS INT64) AS `line`,
-              CAST(CAST(`t3`.`hadm_id` AS INT64) AS STRING) AS `hadm_id`,
-              CAST(CAST(`t3`.`subject_id` AS INT64) AS STRING) AS `subject_id`,
-              `t3`.`icd_code`,
-              CAST(CAST(`t3`.`seq_num` AS INT64) AS STRING) AS `seq_num`,
-              CAST(CAST(`t3`.`icd_version` AS INT64) AS STRING) AS `icd_version`
-            FROM `mimiciv_hosp`.`diagnoses_icd` AS `t3`
-          ) AS `t8`
-        ) AS `t14`
+          FROM `mimiciv_hosp`.`diagnoses_icd` AS `t3`
+        ) AS `t10`
         UNION ALL
         SELECT
           *
         FROM (
           SELECT
             'procedures_icd' AS `file`,
-            `t9`.`line`,
+            CAST(NULL AS INT64) AS `line`,
             'icd_code' AS `field`,
-            NULLIF(
-              REGEXP_REPLACE(`t9`.`hadm_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ) AS `stay`,
-            NULLIF(
-              REGEXP_REPLACE(`t9`.`subject_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ) AS `patient`,
+            NULLIF(CAST(CAST(`t4`.`hadm_id` AS INT64) AS STRING), '') AS `stay`,
+            NULLIF(CAST(CAST(`t4`.`subject_id` AS INT64) AS STRING), '') AS `patient`,
             'procedure' AS `kind`,
-            CASE
-              WHEN REGEXP_CONTAINS(
-                NULLIF(
-                  REGEXP_REPLACE(`t9`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                  ''
-                ),
-                '^-?[0-9]{1,18}$'
-              )
-              THEN CAST(NULLIF(
-                REGEXP_REPLACE(`t9`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                ''
-              ) AS INT64)
-              WHEN REGEXP_CONTAINS(
-                NULLIF(
-                  REGEXP_REPLACE(`t9`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                  ''
-                ),
-                '^-?[0-9]{1,15}\\.0*$'
-              )
-              THEN CAST(TRUNC(
-                CAST(NULLIF(
-                  REGEXP_REPLACE(`t9`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                  ''
-                ) AS FLOAT64)
-              ) AS INT64)
-              ELSE CAST(NULL AS INT64)
-            END AS `position`,
+            CAST(`t4`.`seq_num` AS INT64) AS `position`,
             NULLIF(
-              REGEXP_REPLACE(`t9`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+              REGEXP_REPLACE(`t4`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
               ''
             ) AS `code`,
             CASE
               WHEN REGEXP_REPLACE(
-                LOWER(
-                  NULLIF(
-                    REGEXP_REPLACE(`t9`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                    ''
-                  )
-                ),
+                LOWER(NULLIF(CAST(CAST(`t4`.`icd_version` AS INT64) AS STRING), '')),
                 '[^a-z0-9.]',
                 ''
               ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
               THEN 9
               WHEN REGEXP_REPLACE(
-                LOWER(
-                  NULLIF(
-                    REGEXP_REPLACE(`t9`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-                    ''
-                  )
-                ),
+                LOWER(NULLIF(CAST(CAST(`t4`.`icd_version` AS INT64) AS STRING), '')),
                 '[^a-z0-9.]',
                 ''
               ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
               THEN 10
               ELSE -1
             END AS `version`
-          FROM (
-            SELECT
-              CAST(NULL AS INT64) AS `line`,
-              CAST(CAST(`t4`.`hadm_id` AS INT64) AS STRING) AS `hadm_id`,
-              CAST(CAST(`t4`.`subject_id` AS INT64) AS STRING) AS `subject_id`,
-              `t4`.`icd_code`,
-              CAST(CAST(`t4`.`seq_num` AS INT64) AS STRING) AS `seq_num`,
-              CAST(CAST(`t4`.`icd_version` AS INT64) AS STRING) AS `icd_version`
-            FROM `mimiciv_hosp`.`procedures_icd` AS `t4`
-          ) AS `t9`
-        ) AS `t15`
-      ) AS `t18`
+          FROM `mimiciv_hosp`.`procedures_icd` AS `t4`
+        ) AS `t11`
+      ) AS `t14`
       LEFT OUTER JOIN `verdicts` AS `t5`
-        ON `t18`.`kind` = `t5`.`kind`
-        AND `t18`.`version` = `t5`.`version`
-        AND `t18`.`code` = `t5`.`code`
-    ) AS `t19`
+        ON `t14`.`kind` = `t5`.`kind`
+        AND `t14`.`version` = `t5`.`version`
+        AND `t14`.`code` = `t5`.`code`
+    ) AS `t17`
     WHERE
-      `t19`.`reason` IS NULL
-  ) AS `t20`
+      `t17`.`reason` IS NULL
+  ) AS `t18`
   GROUP BY
     1,
     2,
@@ -843,119 +441,119 @@ SELECT
   *
 FROM (
   SELECT
-    `t35`.`stay`,
-    `t35`.`patient`,
-    `t35`.`other_patient`,
-    `t35`.`diagnoses`,
-    `t35`.`procedures`,
+    `t33`.`stay`,
+    `t33`.`patient`,
+    `t33`.`other_patient`,
+    `t33`.`diagnoses`,
+    `t33`.`procedures`,
     `t16`.`sex`,
     `t16`.`admission_type`
   FROM (
     SELECT
-      `t33`.`stay`,
-      `t33`.`patient`,
-      `t33`.`other_patient`,
-      `t33`.`diagnoses`,
-      `t33`.`procedures`
+      `t31`.`stay`,
+      `t31`.`patient`,
+      `t31`.`other_patient`,
+      `t31`.`diagnoses`,
+      `t31`.`procedures`
     FROM (
       SELECT
-        `t32`.`stay`,
-        MIN(`t32`.`patient`) AS `patient`,
-        MAX(`t32`.`other_patient`) AS `other_patient`,
-        ARRAY_AGG(IF(`t32`.`kind` = 'diagnosis', `t32`.`placed`, NULL) IGNORE NULLS) AS `diagnoses`,
-        ARRAY_AGG(IF(`t32`.`kind` = 'procedure', `t32`.`placed`, NULL) IGNORE NULLS) AS `procedures`,
-        COUNTIF(`t32`.`kind` = 'diagnosis') AS `diagnosis_count`,
-        COUNTIF(`t32`.`kind` = 'procedure') AS `procedure_count`
+        `t30`.`stay`,
+        MIN(`t30`.`patient`) AS `patient`,
+        MAX(`t30`.`other_patient`) AS `other_patient`,
+        ARRAY_AGG(IF(`t30`.`kind` = 'diagnosis', `t30`.`placed`, NULL) IGNORE NULLS) AS `diagnoses`,
+        ARRAY_AGG(IF(`t30`.`kind` = 'procedure', `t30`.`placed`, NULL) IGNORE NULLS) AS `procedures`,
+        COUNTIF(`t30`.`kind` = 'diagnosis') AS `diagnosis_count`,
+        COUNTIF(`t30`.`kind` = 'procedure') AS `procedure_count`
       FROM (
         SELECT
-          `t31`.`stay`,
-          `t31`.`kind`,
-          `t31`.`code_id`,
-          `t31`.`position`,
-          `t31`.`line`,
-          `t31`.`patient`,
-          `t31`.`other_patient`,
+          `t29`.`stay`,
+          `t29`.`kind`,
+          `t29`.`code_id`,
+          `t29`.`position`,
+          `t29`.`line`,
+          `t29`.`patient`,
+          `t29`.`other_patient`,
           (
             (
               ROW_NUMBER() OVER (
-                PARTITION BY `t31`.`stay`, `t31`.`kind`
-                ORDER BY COALESCE(`t31`.`position`, 4611686018427387904) ASC, COALESCE(`t31`.`line`, 0) ASC, `t31`.`code_id` ASC
+                PARTITION BY `t29`.`stay`, `t29`.`kind`
+                ORDER BY COALESCE(`t29`.`position`, 4611686018427387904) ASC, COALESCE(`t29`.`line`, 0) ASC, `t29`.`code_id` ASC
               ) - 1
             ) * 4294967296
-          ) + `t31`.`code_id` AS `placed`
+          ) + `t29`.`code_id` AS `placed`
         FROM (
           SELECT
-            `t23`.`stay`,
-            `t23`.`kind`,
-            `t23`.`code_id`,
-            `t23`.`position`,
-            `t23`.`line`,
-            `t23`.`patient`,
-            `t23`.`other_patient`
-          FROM `t21` AS `t23`
+            `t21`.`stay`,
+            `t21`.`kind`,
+            `t21`.`code_id`,
+            `t21`.`position`,
+            `t21`.`line`,
+            `t21`.`patient`,
+            `t21`.`other_patient`
+          FROM `t19` AS `t21`
           INNER JOIN (
             SELECT
-              `t24`.`stay`
+              `t22`.`stay`
             FROM (
               SELECT
-                `t22`.`stay`,
-                COUNT(DISTINCT `t22`.`kind`) AS `kinds`
-              FROM `t21` AS `t22`
+                `t20`.`stay`,
+                COUNT(DISTINCT `t20`.`kind`) AS `kinds`
+              FROM `t19` AS `t20`
               GROUP BY
                 1
-            ) AS `t24`
+            ) AS `t22`
             WHERE
-              `t24`.`kinds` = 2
-          ) AS `t26`
-            ON `t23`.`stay` = `t26`.`stay`
+              `t22`.`kinds` = 2
+          ) AS `t24`
+            ON `t21`.`stay` = `t24`.`stay`
           INNER JOIN (
             SELECT
-              `t28`.`code_id`
+              `t26`.`code_id`
             FROM (
               SELECT
-                `t27`.`code_id`,
+                `t25`.`code_id`,
                 COUNT(*) AS `stays`
               FROM (
                 SELECT
-                  `t23`.`stay`,
-                  `t23`.`kind`,
-                  `t23`.`code_id`,
-                  `t23`.`position`,
-                  `t23`.`line`,
-                  `t23`.`patient`,
-                  `t23`.`other_patient`
-                FROM `t21` AS `t23`
+                  `t21`.`stay`,
+                  `t21`.`kind`,
+                  `t21`.`code_id`,
+                  `t21`.`position`,
+                  `t21`.`line`,
+                  `t21`.`patient`,
+                  `t21`.`other_patient`
+                FROM `t19` AS `t21`
                 INNER JOIN (
                   SELECT
-                    `t24`.`stay`
+                    `t22`.`stay`
                   FROM (
                     SELECT
-                      `t22`.`stay`,
-                      COUNT(DISTINCT `t22`.`kind`) AS `kinds`
-                    FROM `t21` AS `t22`
+                      `t20`.`stay`,
+                      COUNT(DISTINCT `t20`.`kind`) AS `kinds`
+                    FROM `t19` AS `t20`
                     GROUP BY
                       1
-                  ) AS `t24`
+                  ) AS `t22`
                   WHERE
-                    `t24`.`kinds` = 2
-                ) AS `t26`
-                  ON `t23`.`stay` = `t26`.`stay`
-              ) AS `t27`
+                    `t22`.`kinds` = 2
+                ) AS `t24`
+                  ON `t21`.`stay` = `t24`.`stay`
+              ) AS `t25`
               GROUP BY
                 1
-            ) AS `t28`
+            ) AS `t26`
             WHERE
-              `t28`.`stays` >= 1
-          ) AS `t30`
-            ON `t23`.`code_id` = `t30`.`code_id`
-        ) AS `t31`
-      ) AS `t32`
+              `t26`.`stays` >= 1
+          ) AS `t28`
+            ON `t21`.`code_id` = `t28`.`code_id`
+        ) AS `t29`
+      ) AS `t30`
       GROUP BY
         1
-    ) AS `t33`
+    ) AS `t31`
     WHERE
-      `t33`.`diagnosis_count` > 0 AND `t33`.`procedure_count` > 0
-  ) AS `t35`
+      `t31`.`diagnosis_count` > 0 AND `t31`.`procedure_count` > 0
+  ) AS `t33`
   LEFT OUTER JOIN (
     SELECT
       `t12`.`stay`,
@@ -963,284 +561,179 @@ FROM (
       MIN(`t12`.`admission_type`) AS `admission_type`
     FROM (
       SELECT
+        NULLIF(CAST(`t7`.`hadm_id` AS STRING), '') AS `stay`,
         NULLIF(
-          REGEXP_REPLACE(`t10`.`hadm_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-          ''
-        ) AS `stay`,
-        NULLIF(
-          REGEXP_REPLACE(`t11`.`gender`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+          REGEXP_REPLACE(`t9`.`gender`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
           ''
         ) AS `sex`,
         NULLIF(
-          REGEXP_REPLACE(`t10`.`admission_type`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+          REGEXP_REPLACE(`t7`.`admission_type`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
           ''
         ) AS `admission_type`
       FROM (
         SELECT
           CAST(NULL AS INT64) AS `line`,
-          CAST(CAST(`t0`.`hadm_id` AS INT64) AS STRING) AS `hadm_id`,
-          CAST(CAST(`t0`.`subject_id` AS INT64) AS STRING) AS `subject_id`,
+          CAST(`t0`.`hadm_id` AS INT64) AS `hadm_id`,
+          CAST(`t0`.`subject_id` AS INT64) AS `subject_id`,
           `t0`.`admission_type`
         FROM `mimiciv_hosp`.`admissions` AS `t0`
-      ) AS `t10`
+      ) AS `t7`
       LEFT OUTER JOIN (
         SELECT
-          CAST(CAST(`t1`.`subject_id` AS INT64) AS STRING) AS `subject_id`,
-          `t1`.`gender`
+          `t1`.`gender`,
+          NULLIF(CAST(CAST(`t1`.`subject_id` AS INT64) AS STRING), '') AS `person`
         FROM `mimiciv_hosp`.`patients` AS `t1`
-      ) AS `t11`
-        ON `t10`.`subject_id` = `t11`.`subject_id`
+      ) AS `t9`
+        ON NULLIF(CAST(`t7`.`subject_id` AS STRING), '') = `t9`.`person`
     ) AS `t12`
     GROUP BY
       1
   ) AS `t16`
-    ON `t35`.`stay` = `t16`.`stay`
-) AS `t36`
+    ON `t33`.`stay` = `t16`.`stay`
+) AS `t34`
 ORDER BY
-  LENGTH(`t36`.`stay`) ASC NULLS LAST,
-  `t36`.`stay` ASC NULLS LAST;
+  LENGTH(`t34`.`stay`) ASC NULLS LAST,
+  `t34`.`stay` ASC NULLS LAST;
 
-WITH `t8` AS (
+WITH `t6` AS (
   SELECT
     *
   FROM (
     SELECT
       'diagnoses_icd' AS `file`,
-      `t4`.`line`,
+      CAST(NULL AS INT64) AS `line`,
       'icd_code' AS `field`,
-      NULLIF(
-        REGEXP_REPLACE(`t4`.`hadm_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-        ''
-      ) AS `stay`,
-      NULLIF(
-        REGEXP_REPLACE(`t4`.`subject_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-        ''
-      ) AS `patient`,
+      NULLIF(CAST(CAST(`t0`.`hadm_id` AS INT64) AS STRING), '') AS `stay`,
+      NULLIF(CAST(CAST(`t0`.`subject_id` AS INT64) AS STRING), '') AS `patient`,
       'diagnosis' AS `kind`,
-      CASE
-        WHEN REGEXP_CONTAINS(
-          NULLIF(
-            REGEXP_REPLACE(`t4`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-            ''
-          ),
-          '^-?[0-9]{1,18}$'
-        )
-        THEN CAST(NULLIF(
-          REGEXP_REPLACE(`t4`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-          ''
-        ) AS INT64)
-        WHEN REGEXP_CONTAINS(
-          NULLIF(
-            REGEXP_REPLACE(`t4`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-            ''
-          ),
-          '^-?[0-9]{1,15}\\.0*$'
-        )
-        THEN CAST(TRUNC(
-          CAST(NULLIF(
-            REGEXP_REPLACE(`t4`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-            ''
-          ) AS FLOAT64)
-        ) AS INT64)
-        ELSE CAST(NULL AS INT64)
-      END AS `position`,
+      CAST(`t0`.`seq_num` AS INT64) AS `position`,
       NULLIF(
-        REGEXP_REPLACE(`t4`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+        REGEXP_REPLACE(`t0`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
         ''
       ) AS `code`,
       CASE
         WHEN REGEXP_REPLACE(
-          LOWER(
-            NULLIF(
-              REGEXP_REPLACE(`t4`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            )
-          ),
+          LOWER(NULLIF(CAST(CAST(`t0`.`icd_version` AS INT64) AS STRING), '')),
           '[^a-z0-9.]',
           ''
         ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
         THEN 9
         WHEN REGEXP_REPLACE(
-          LOWER(
-            NULLIF(
-              REGEXP_REPLACE(`t4`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            )
-          ),
+          LOWER(NULLIF(CAST(CAST(`t0`.`icd_version` AS INT64) AS STRING), '')),
           '[^a-z0-9.]',
           ''
         ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
         THEN 10
         ELSE -1
       END AS `version`
-    FROM (
-      SELECT
-        CAST(NULL AS INT64) AS `line`,
-        CAST(CAST(`t0`.`hadm_id` AS INT64) AS STRING) AS `hadm_id`,
-        CAST(CAST(`t0`.`subject_id` AS INT64) AS STRING) AS `subject_id`,
-        `t0`.`icd_code`,
-        CAST(CAST(`t0`.`seq_num` AS INT64) AS STRING) AS `seq_num`,
-        CAST(CAST(`t0`.`icd_version` AS INT64) AS STRING) AS `icd_version`
-      FROM `mimiciv_hosp`.`diagnoses_icd` AS `t0`
-    ) AS `t4`
-  ) AS `t6`
+    FROM `mimiciv_hosp`.`diagnoses_icd` AS `t0`
+  ) AS `t4`
   UNION ALL
   SELECT
     *
   FROM (
     SELECT
       'procedures_icd' AS `file`,
-      `t5`.`line`,
+      CAST(NULL AS INT64) AS `line`,
       'icd_code' AS `field`,
-      NULLIF(
-        REGEXP_REPLACE(`t5`.`hadm_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-        ''
-      ) AS `stay`,
-      NULLIF(
-        REGEXP_REPLACE(`t5`.`subject_id`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-        ''
-      ) AS `patient`,
+      NULLIF(CAST(CAST(`t1`.`hadm_id` AS INT64) AS STRING), '') AS `stay`,
+      NULLIF(CAST(CAST(`t1`.`subject_id` AS INT64) AS STRING), '') AS `patient`,
       'procedure' AS `kind`,
-      CASE
-        WHEN REGEXP_CONTAINS(
-          NULLIF(
-            REGEXP_REPLACE(`t5`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-            ''
-          ),
-          '^-?[0-9]{1,18}$'
-        )
-        THEN CAST(NULLIF(
-          REGEXP_REPLACE(`t5`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-          ''
-        ) AS INT64)
-        WHEN REGEXP_CONTAINS(
-          NULLIF(
-            REGEXP_REPLACE(`t5`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-            ''
-          ),
-          '^-?[0-9]{1,15}\\.0*$'
-        )
-        THEN CAST(TRUNC(
-          CAST(NULLIF(
-            REGEXP_REPLACE(`t5`.`seq_num`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-            ''
-          ) AS FLOAT64)
-        ) AS INT64)
-        ELSE CAST(NULL AS INT64)
-      END AS `position`,
+      CAST(`t1`.`seq_num` AS INT64) AS `position`,
       NULLIF(
-        REGEXP_REPLACE(`t5`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+        REGEXP_REPLACE(`t1`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
         ''
       ) AS `code`,
       CASE
         WHEN REGEXP_REPLACE(
-          LOWER(
-            NULLIF(
-              REGEXP_REPLACE(`t5`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            )
-          ),
+          LOWER(NULLIF(CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING), '')),
           '[^a-z0-9.]',
           ''
         ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
         THEN 9
         WHEN REGEXP_REPLACE(
-          LOWER(
-            NULLIF(
-              REGEXP_REPLACE(`t5`.`icd_version`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            )
-          ),
+          LOWER(NULLIF(CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING), '')),
           '[^a-z0-9.]',
           ''
         ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
         THEN 10
         ELSE -1
       END AS `version`
-    FROM (
-      SELECT
-        CAST(NULL AS INT64) AS `line`,
-        CAST(CAST(`t1`.`hadm_id` AS INT64) AS STRING) AS `hadm_id`,
-        CAST(CAST(`t1`.`subject_id` AS INT64) AS STRING) AS `subject_id`,
-        `t1`.`icd_code`,
-        CAST(CAST(`t1`.`seq_num` AS INT64) AS STRING) AS `seq_num`,
-        CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING) AS `icd_version`
-      FROM `mimiciv_hosp`.`procedures_icd` AS `t1`
-    ) AS `t5`
-  ) AS `t7`
-), `t13` AS (
+    FROM `mimiciv_hosp`.`procedures_icd` AS `t1`
+  ) AS `t5`
+), `t11` AS (
   SELECT
-    `t10`.`file`,
-    `t10`.`line`,
-    `t10`.`field`,
-    `t10`.`stay`,
-    `t10`.`patient`,
-    `t10`.`kind`,
-    `t10`.`position`,
-    `t10`.`code`,
-    `t10`.`version`,
+    `t8`.`file`,
+    `t8`.`line`,
+    `t8`.`field`,
+    `t8`.`stay`,
+    `t8`.`patient`,
+    `t8`.`kind`,
+    `t8`.`position`,
+    `t8`.`code`,
+    `t8`.`version`,
     `t3`.`code_id`,
     CASE
-      WHEN `t10`.`stay` IS NULL
+      WHEN `t8`.`stay` IS NULL
       THEN 'missing_stay'
-      WHEN `t10`.`code` IS NULL
+      WHEN `t8`.`code` IS NULL
       THEN 'missing_code'
-      WHEN `t10`.`kind` IS NULL
+      WHEN `t8`.`kind` IS NULL
       THEN 'missing_kind'
-      WHEN `t10`.`version` IS NULL
+      WHEN `t8`.`version` IS NULL
       THEN 'not_icd'
       ELSE NULLIF(`t3`.`verdict`, '')
     END AS `reason`
-  FROM `t8` AS `t10`
+  FROM `t6` AS `t8`
   LEFT OUTER JOIN `verdicts` AS `t3`
-    ON `t10`.`kind` = `t3`.`kind`
-    AND `t10`.`version` = `t3`.`version`
-    AND `t10`.`code` = `t3`.`code`
-), `t16` AS (
+    ON `t8`.`kind` = `t3`.`kind`
+    AND `t8`.`version` = `t3`.`version`
+    AND `t8`.`code` = `t3`.`code`
+), `t14` AS (
   SELECT
     *
-  FROM `t13` AS `t14`
+  FROM `t11` AS `t12`
   WHERE
-    `t14`.`reason` IS NULL
-), `t20` AS (
+    `t12`.`reason` IS NULL
+), `t18` AS (
   SELECT
-    `t17`.`stay`,
-    `t17`.`kind`,
-    `t17`.`code_id`,
-    MIN(`t17`.`position`) AS `position`,
-    MIN(`t17`.`line`) AS `line`,
-    MIN(`t17`.`patient`) AS `patient`,
-    MAX(`t17`.`patient`) AS `other_patient`
-  FROM `t16` AS `t17`
+    `t15`.`stay`,
+    `t15`.`kind`,
+    `t15`.`code_id`,
+    MIN(`t15`.`position`) AS `position`,
+    MIN(`t15`.`line`) AS `line`,
+    MIN(`t15`.`patient`) AS `patient`,
+    MAX(`t15`.`patient`) AS `other_patient`
+  FROM `t14` AS `t15`
   GROUP BY
     1,
     2,
     3
-), `t30` AS (
+), `t28` AS (
   SELECT
-    `t24`.`stay`,
-    `t24`.`kind`,
-    `t24`.`code_id`,
-    `t24`.`position`,
-    `t24`.`line`,
-    `t24`.`patient`,
-    `t24`.`other_patient`
-  FROM `t20` AS `t24`
+    `t22`.`stay`,
+    `t22`.`kind`,
+    `t22`.`code_id`,
+    `t22`.`position`,
+    `t22`.`line`,
+    `t22`.`patient`,
+    `t22`.`other_patient`
+  FROM `t18` AS `t22`
   INNER JOIN (
     SELECT
-      `t26`.`stay`
+      `t24`.`stay`
     FROM (
       SELECT
-        `t22`.`stay`,
-        COUNT(DISTINCT `t22`.`kind`) AS `kinds`
-      FROM `t20` AS `t22`
+        `t20`.`stay`,
+        COUNT(DISTINCT `t20`.`kind`) AS `kinds`
+      FROM `t18` AS `t20`
       GROUP BY
         1
-    ) AS `t26`
+    ) AS `t24`
     WHERE
-      `t26`.`kinds` = 2
-  ) AS `t29`
-    ON `t24`.`stay` = `t29`.`stay`
+      `t24`.`kinds` = 2
+  ) AS `t27`
+    ON `t22`.`stay` = `t27`.`stay`
 )
 SELECT
   *
@@ -1249,14 +742,14 @@ FROM (
     *
   FROM (
     SELECT
-      `t34`.`number`,
+      `t32`.`number`,
       6 AS `place`
     FROM (
       SELECT
-        COUNT(DISTINCT `t31`.`stay`) AS `number`
-      FROM `t30` AS `t31`
-    ) AS `t34`
-  ) AS `t36`
+        COUNT(DISTINCT `t29`.`stay`) AS `number`
+      FROM `t28` AS `t29`
+    ) AS `t32`
+  ) AS `t34`
   UNION ALL
   SELECT
     *
@@ -1265,29 +758,29 @@ FROM (
       *
     FROM (
       SELECT
-        `t11`.`number`,
+        `t9`.`number`,
         0 AS `place`
       FROM (
         SELECT
           COUNT(*) AS `number`
-        FROM `t8` AS `t9`
-      ) AS `t11`
-    ) AS `t12`
+        FROM `t6` AS `t7`
+      ) AS `t9`
+    ) AS `t10`
     UNION ALL
     SELECT
       *
     FROM (
       SELECT
-        `t19`.`number`,
+        `t17`.`number`,
         1 AS `place`
       FROM (
         SELECT
           COUNT(*) AS `number`
-        FROM `t16` AS `t17`
-      ) AS `t19`
-    ) AS `t21`
-  ) AS `t23`
-) AS `t39`
+        FROM `t14` AS `t15`
+      ) AS `t17`
+    ) AS `t19`
+  ) AS `t21`
+) AS `t37`
 UNION ALL
 SELECT
   *
@@ -1299,28 +792,28 @@ FROM (
       *
     FROM (
       SELECT
-        `t25`.`number`,
+        `t23`.`number`,
         2 AS `place`
       FROM (
         SELECT
           COUNT(*) AS `number`
-        FROM `t20` AS `t22`
-      ) AS `t25`
-    ) AS `t27`
+        FROM `t18` AS `t20`
+      ) AS `t23`
+    ) AS `t25`
     UNION ALL
     SELECT
       *
     FROM (
       SELECT
-        `t32`.`number`,
+        `t30`.`number`,
         3 AS `place`
       FROM (
         SELECT
           COUNT(*) AS `number`
-        FROM `t30` AS `t31`
-      ) AS `t32`
-    ) AS `t35`
-  ) AS `t37`
+        FROM `t28` AS `t29`
+      ) AS `t30`
+    ) AS `t33`
+  ) AS `t35`
   UNION ALL
   SELECT
     *
@@ -1329,66 +822,66 @@ FROM (
       *
     FROM (
       SELECT
-        `t42`.`number`,
+        `t40`.`number`,
         4 AS `place`
       FROM (
         SELECT
           COUNT(*) AS `number`
         FROM (
           SELECT
-            `t24`.`stay`,
-            `t24`.`kind`,
-            `t24`.`code_id`,
-            `t24`.`position`,
-            `t24`.`line`,
-            `t24`.`patient`,
-            `t24`.`other_patient`
-          FROM `t20` AS `t24`
+            `t22`.`stay`,
+            `t22`.`kind`,
+            `t22`.`code_id`,
+            `t22`.`position`,
+            `t22`.`line`,
+            `t22`.`patient`,
+            `t22`.`other_patient`
+          FROM `t18` AS `t22`
           INNER JOIN (
             SELECT
-              `t26`.`stay`
+              `t24`.`stay`
             FROM (
               SELECT
-                `t22`.`stay`,
-                COUNT(DISTINCT `t22`.`kind`) AS `kinds`
-              FROM `t20` AS `t22`
+                `t20`.`stay`,
+                COUNT(DISTINCT `t20`.`kind`) AS `kinds`
+              FROM `t18` AS `t20`
               GROUP BY
                 1
-            ) AS `t26`
+            ) AS `t24`
             WHERE
-              `t26`.`kinds` = 2
-          ) AS `t29`
-            ON `t24`.`stay` = `t29`.`stay`
+              `t24`.`kinds` = 2
+          ) AS `t27`
+            ON `t22`.`stay` = `t27`.`stay`
           INNER JOIN (
             SELECT
-              `t33`.`code_id`
+              `t31`.`code_id`
             FROM (
               SELECT
-                `t31`.`code_id`,
+                `t29`.`code_id`,
                 COUNT(*) AS `stays`
-              FROM `t30` AS `t31`
+              FROM `t28` AS `t29`
               GROUP BY
                 1
-            ) AS `t33`
+            ) AS `t31`
             WHERE
-              `t33`.`stays` >= 1
-          ) AS `t40`
-            ON `t24`.`code_id` = `t40`.`code_id`
-        ) AS `t41`
-      ) AS `t42`
-    ) AS `t43`
+              `t31`.`stays` >= 1
+          ) AS `t38`
+            ON `t22`.`code_id` = `t38`.`code_id`
+        ) AS `t39`
+      ) AS `t40`
+    ) AS `t41`
     UNION ALL
     SELECT
       *
     FROM (
       SELECT
-        `t15`.`number`,
+        `t13`.`number`,
         5 AS `place`
       FROM (
         SELECT
-          COUNT(DISTINCT `t14`.`stay`) AS `number`
-        FROM `t13` AS `t14`
-      ) AS `t15`
-    ) AS `t18`
-  ) AS `t44`
-) AS `t45`;
+          COUNT(DISTINCT `t12`.`stay`) AS `number`
+        FROM `t11` AS `t12`
+      ) AS `t13`
+    ) AS `t16`
+  ) AS `t42`
+) AS `t43`;

@@ -121,7 +121,7 @@ def failures(postgres: Any, reader: str, schema: str) -> Iterator[tuple[str, str
     good = postgres.url_of(reader, SECRET)
     server = f"127.0.0.1:{postgres.port}"
     yield postgres.url_of(reader, "wr0ng" + SECRET), schema, "refuses this user name or password"
-    yield good.replace("/postgres", "/absent"), schema, "refuses|no database|cannot be reached"
+    yield good.replace("/postgres", "/absent"), schema, "has no database of that name"
     yield good.replace(server, "127.0.0.1:1"), schema, "cannot be reached"
     yield good.replace(server, "/" + server), schema, "URL cannot be read|cannot be reached"
     yield f"postgresql://{reader}:{SECRET}@{server}/postgres", schema, "URL cannot be read|cannot be reached"

@@ -19,7 +19,13 @@ def interval(value: float) -> dict[str, float]:
 def model(family: str, own: str, seed: int = 0) -> dict[str, Any]:
     ways = {own: 0.9, "leave-one-out": 1.0, "lift": 0.8, "random": 0.1, "significance": 0.4}
     planted = {
-        way: {"accuracy": interval(v), "of_posterior": interval(v), "roc": interval(v), "pr": interval(v)}
+        way: {
+            "accuracy": interval(v),
+            "of_posterior": interval(v),
+            "over_lift": None,
+            "roc": interval(v),
+            "pr": interval(v),
+        }
         for way, v in {**ways, "posterior": 0.95}.items()
     }
     curve = {"comprehensiveness": [0.5, 0.9, 1.2, 1.4], "sufficiency": [0.3, 0.1, 0.0, -0.1]}

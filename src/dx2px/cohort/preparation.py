@@ -13,14 +13,13 @@ from typing import Any
 import ibis
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from dx2px.codes import Kind
 from dx2px.cohort import stays as steps
 from dx2px.cohort.accounting import Counts, Prepared
 from dx2px.cohort.engines import Engine, open_engine
-from dx2px.cohort.engines.engine import BATCH_ROWS
 from dx2px.cohort.file import CohortWriter, beside
+from dx2px.cohort.rejects import Found, count_reasons, write_rejects
 from dx2px.cohort.sources import SourceOptions, source
 from dx2px.cohort.sources.entries import Extract
 from dx2px.cohort.sources.files import FileTables
@@ -31,15 +30,6 @@ from dx2px.errors import CohortError
 from dx2px.storage import atomic_path
 
 TOLERATED_REJECTS = 0.01
-REJECTS = pa.schema(
-    [
-        ("file", pa.string()),
-        ("line", pa.int64()),
-        ("column", pa.string()),
-        ("reason", pa.string()),
-        ("detail", pa.string()),
-    ]
-)
 Say = Callable[[str], None]
 
 
@@ -101,14 +91,14 @@ class _Job:
         lent = self.engine.lend(steps.verdict_table(verdicts.items, codes))
         judged = steps.apply_verdicts(entries, lent, codes)
         judged = replace(judged, entries=self.engine.keep("judged", judged.entries))
-        found = self._findings(judged)
+        found = count_reasons(self.engine, judged)
         rejected, usable = self._reasons(found)
         warnings = self._excess(rejected, usable)
         self.say("building stays")
         chosen = self._choose(judged)
         rejects_path = beside(self.out, "rejects")
         with atomic_path(rejects_path) as draft:
-            self._write_rejects(judged, found, draft)
+            write_rejects(self.engine, judged, found, self.tables.staged, draft)
             with CohortWriter(self.out, self._context_schema(extract)) as writer:
                 sink = _Sink(writer)
                 stays = steps.gather(chosen.kept, extract.context)
@@ -193,12 +183,7 @@ class _Job:
             for row in table.sort_by(order).to_pylist()
         ]
 
-    def _findings(self, judged: steps.Judged) -> list[dict[str, Any]]:
-        """Entries by file, column and reason; few rows."""
-        counted = judged.entries.group_by("file", "field", "reason").agg(entries=judged.entries.count())
-        return self.engine.fetch(counted).to_pylist()  # type: ignore[no-any-return]
-
-    def _reasons(self, found: list[dict[str, Any]]) -> tuple[dict[str, int], int]:
+    def _reasons(self, found: Found) -> tuple[dict[str, int], int]:
         """Entries rejected by reason, and the number of usable ones."""
         by_reason: Counter[str | None] = Counter()
         for row in found:
@@ -249,28 +234,6 @@ class _Job:
             return None
         return pa.schema([field for field in extract.context.schema().to_pyarrow() if field.name != "stay"])
 
-    def _write_rejects(self, judged: steps.Judged, found: list[dict[str, Any]], target: Path) -> None:
-        rows = judged.rejected
-        # Engines sort text differently, so the names of files, columns and reasons go by their rank.
-        ranks = [_rank(rows[name], {row[name] for row in found}) for name in ("file", "field", "reason")]
-        detail = rows.code.substr(0, 40)
-        ordered = rows.order_by([ranks[0], rows.line, *ranks[1:], detail])
-        ordered = ordered.select(
-            "file", "line", "reason", column=ordered.field, detail=ordered.code.substr(0, 40)
-        )
-        with pq.ParquetWriter(target, REJECTS, compression="zstd") as writer:
-            for file, staged in self.tables.staged.items():
-                columns = {
-                    "file": [file] * len(staged.malformed),
-                    "line": [item.line for item in staged.malformed],
-                    "column": [None] * len(staged.malformed),
-                    "reason": [MALFORMED_LINE] * len(staged.malformed),
-                    "detail": [item.reason for item in staged.malformed],
-                }
-                writer.write_table(pa.table(columns, REJECTS))
-            for batch in steps.even(self.engine.batches(ordered), BATCH_ROWS):
-                writer.write_table(pa.Table.from_batches([batch]).select(REJECTS.names).cast(REJECTS))
-
     def _check_not_empty(self, counts: Counts) -> None:
         if not counts.stays:
             raise CohortError(
@@ -289,14 +252,6 @@ def _with_version(texts: list[Written], version: int) -> list[Written]:
     for written in texts:
         entries[written.kind, written.version or version, written.text] += written.entries
     return [Written(*key, entries=count) for key, count in entries.items()]
-
-
-def _rank(column: Any, values: set[str | None]) -> Any:
-    """The place of a text among the sorted values that the column holds."""
-    known = sorted(value for value in values if value is not None)
-    if not known:
-        return ibis.literal(0)
-    return column.cases(*((value, place) for place, value in enumerate(known)), else_=len(known))
 
 
 @dataclass(frozen=True)

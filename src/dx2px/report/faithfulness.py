@@ -46,10 +46,18 @@ def _models(record: Record) -> list[str]:
 
 def _planted(name: str, model: Record) -> list[str]:
     rows = [
-        [way, _percent(r["accuracy"]), _percent(r["of_posterior"]), _decimals(r["roc"]), _decimals(r["pr"])]
+        [
+            way,
+            _percent(r["accuracy"]),
+            _percent(r["of_posterior"]),
+            _percent(r["over_lift"]),
+            _decimals(r["roc"]),
+            _decimals(r["pr"]),
+        ]
         for way, r in best_first(model["planted"], "accuracy")
     ]
-    head = ["attribution", "top-1 cause accuracy, %", "of the posterior's, %", "ROC area", "PR area"]
+    head = ["attribution", "top-1 cause accuracy, %", "of the posterior's, %", "over lift, points"]
+    head += ["ROC area", "PR area"]
     first = [[way, _percent(r["ahead"]), _percent(r["first"])] for way, r in model["causes_first"].items()]
     weights = ["weights", "cause ahead of no cause, %", "weightiest is a cause, %"]
     title = f"## Planted causes: {name} ({model['family']})"

@@ -48,6 +48,15 @@ def test_knowing_the_cause_is_perfect_and_knowing_nothing_is_chance(planted, res
     assert found["oracle"].of_posterior.low > 1
     assert found["flat"].accuracy.value == pytest.approx((1 / widths).mean())
     assert found["posterior"].of_posterior.value == 1
+    assert found["flat"].over_lift is None
+
+
+def test_what_is_over_lift_is_counted_in_the_same_stays(planted, resamples) -> None:
+    named = {"oracle": planted.cause.astype(float), "lift": np.ones(len(planted.cause))}
+    found = planted.recovery(named, resamples)
+    gain = found["oracle"].accuracy.value - found["lift"].accuracy.value
+    assert found["oracle"].over_lift.value == pytest.approx(gain)
+    assert found["lift"].over_lift.high == 0
 
 
 def test_weights_that_mark_the_causes_put_them_first(planted, resamples) -> None:

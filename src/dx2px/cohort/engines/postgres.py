@@ -31,6 +31,7 @@ PATIENCE = {  # seconds; a user's URL may say otherwise
 # tables: guessing small ones, it would loop over millions of pairs.
 PLANNING = {"cursor_tuple_fraction": "1.0", "enable_nestloop": "off"}
 SENTENCES = {  # by SQLSTATE or its first two characters; the server's own text may quote rows
+    "28000": "does not take this user from this machine, or only by SSL (pg_hba.conf)",
     "28": "refuses this user name or password",
     "3D": "has no database of that name",
     "42501": "does not let this user read the tables",
@@ -40,6 +41,8 @@ SENTENCES = {  # by SQLSTATE or its first two characters; the server's own text 
     "57P": "ended the connection",
     "08": "ended the connection",
 }
+# While connecting there is no SQLSTATE, only the server's words.
+REFUSALS = {"password": "28", "pg_hba.conf": "28000", "does not exist": "3D"}
 
 
 def connect(url: str, workspace: Path) -> Postgres:
@@ -141,8 +144,9 @@ def _sentence(place: str, error: psycopg.Error) -> str:
             return f"{place} {sentence}."
     if state is not None:
         return f"{place} could not finish the query (error {state})."
-    if "password" in str(error):  # a refusal while connecting carries no state
-        return f"{place} {SENTENCES['28']}."
+    for sign, start in REFUSALS.items():
+        if sign in str(error):
+            return f"{place} {SENTENCES[start]}."
     if isinstance(error, psycopg.OperationalError):
         return f"{place} cannot be reached, or the connection was lost."
     return f"{place} could not finish the query ({type(error).__name__})."

@@ -76,8 +76,11 @@ class WarehouseTables(Tables):
         return rows.select(**{LINE: ibis.null().cast("int64")}, **columns)
 
     def _of_schema(self, schema: str) -> dict[str, TableName] | None:
+        """The tables by their name in lower case; of two that differ in case alone, the one in lower case."""
         names = self.engine.tables_of(schema)
-        return None if names is None else {name.lower(): TableName(schema, name) for name in names}
+        if names is None:
+            return None
+        return {name.lower(): TableName(schema, name) for name in sorted(names)}
 
     def _table(self, path: str) -> TableName | None:
         """A table by its name, in the schema it names or in the session's own."""

@@ -25,14 +25,20 @@ from dx2px.evaluation.faithfulness.pairs import Doubles, Pairs
 from dx2px.ragged import Ragged, offsets_of
 
 POSTERIOR, EXPECTED = "posterior", "expected calls"  # the two yardsticks
+LIFT = "lift"
 
 
 @dataclass(frozen=True)
 class Recovery:
-    """How well an attribution finds causes; `of_posterior` is its accuracy as a share of the best possible."""
+    """How well an attribution finds causes.
+
+    `of_posterior` is its accuracy as a share of the best possible, `over_lift` what it has over counting, in the same
+    stays, so that the interval says which is better.
+    """
 
     accuracy: Interval
     of_posterior: Interval
+    over_lift: Interval | None
     roc: Interval
     pr: Interval
 
@@ -80,6 +86,7 @@ class Planted:
     def recovery(self, named: Mapping[str, Doubles], resamples: Resamples) -> dict[str, Recovery]:
         """The measures of each attribution, and of the posterior."""
         best = self.right(self.posterior)[self.explained]
+        counted = self.right(named[LIFT])[self.explained] if LIFT in named else None
         stay, measured = self.pairs.stay[self.explained], self.explained[self.pairs.entry]
         stay_of_pair = self.pairs.stay[self.pairs.entry][measured]
         found = {}
@@ -88,7 +95,8 @@ class Planted:
             accuracy, of_best = resamples.mean(right, stay), resamples.ratio(right, best, stay)
             scaled = one_scale(name, values, self.pairs)[measured]
             areas = resamples.areas(scaled, self.cause[measured], stay_of_pair)
-            found[name] = Recovery(accuracy, of_best, *areas)
+            gain = None if counted is None else resamples.mean(right - counted, stay)
+            found[name] = Recovery(accuracy, of_best, gain, *areas)
         return found
 
     def causes_first(self, weights: Doubles, resamples: Resamples) -> CausesFirst:
