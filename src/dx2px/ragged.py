@@ -5,7 +5,7 @@ The form in which stays reach every room, so that nothing is padded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,6 +73,15 @@ class Ragged:
         shift = np.repeat(self.offsets[chosen] - offsets[:-1], lengths)
         return Ragged(offsets, self.values[shift + np.arange(offsets[-1])])
 
+    def blocks(self, size: int) -> Iterator[Ragged]:
+        """Consecutive rows, `size` at a time; the rows themselves where they are one block."""
+        if 0 < len(self) <= size:
+            yield self
+            return
+        for start in range(0, len(self), size):
+            offsets = self.offsets[start : start + size + 1]
+            yield Ragged(offsets - offsets[0], self.values[offsets[0] : offsets[-1]])
+
     def counts(self, size: int) -> NDArray[np.int64]:
         """How often each index of 0 … size − 1 occurs; rows hold an index at most once, so: in how many rows."""
         return np.bincount(self.values, minlength=size).astype(np.int64)
@@ -80,9 +89,7 @@ class Ragged:
     def has_repeats(self) -> bool:
         """Whether some row holds the same index twice."""
         # Some rows at a time: the keys of all entries at once would take several times the memory of the rows.
-        return any(
-            _repeats(self.take(np.arange(i, min(i + BLOCK, len(self))))) for i in range(0, len(self), BLOCK)
-        )
+        return any(_repeats(block) for block in self.blocks(BLOCK))
 
 
 def _repeats(rows: Ragged) -> bool:

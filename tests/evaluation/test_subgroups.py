@@ -51,4 +51,4 @@ def test_the_interval_covers_the_spread_and_repeats() -> None:
 
 def test_without_context_there_are_no_groups_and_small_counts_are_hidden() -> None:
     assert subgroups(*measured(None, [1] * 20)) == []
-    assert publishable(np.array([0, 1, 10, 11, 500])) == [0, 0, 0, 11, 500]
+    assert publishable(np.array([0, 1, 10, 11, 500])) == [0, 11, 11, 11, 500]

@@ -13,6 +13,7 @@ from dx2px.cohort import Ragged
 from dx2px.errors import InputError, ModelError
 from dx2px.inference import AttentionScorer, rank, scorer_for, segments
 from dx2px.inference import scoring as module
+from dx2px.inference.coupling import CouplingScorer
 from dx2px.model.folder import ModelFiles
 from dx2px.model.network import ModelConfig, Network
 from dx2px.model.ranking import top_l
@@ -177,4 +178,33 @@ def test_large_products_are_made_at_once() -> None:
             rng.standard_normal((29, 4)).astype(np.float32),
             rng.standard_normal((4, columns)).astype(np.float32),
         )
-        np.testing.assert_allclose(segments.product(left, right), left @ right, atol=1e-5)
+        np.testing.assert_allclose(left @ segments.Factor(right), left @ right, atol=1e-5)
+
+
+def test_the_default_methods_scorer_refuses_empty_stays_and_strange_codes() -> None:
+    scorer = coupling_scorer()
+    with pytest.raises(InputError, match="1 stays have no diagnosis"):
+        scorer.scores(Ragged.from_lists([[0], []]))
+    for strange in ([5], [-1]):
+        with pytest.raises(InputError, match="numbered 0 to 4"):
+            scorer.significance(Ragged.from_lists([strange]))
+    assert scorer.scores(Ragged.from_lists([])).shape == (0, 3)
+
+
+def test_a_kept_stay_is_answered_like_a_new_one() -> None:
+    scorer, stays = coupling_scorer(), [Ragged.from_lists([[0, 3]]), Ragged.from_lists([[1, 4, 2]])]
+    for stay in (*stays, stays[0]):
+        again = Ragged(stay.offsets, stay.values)
+        first = scorer.scores(stay), scorer.significance(stay), scorer.coupling(stay)
+        for one, other in zip(
+            first, (f(again) for f in (scorer.scores, scorer.significance, scorer.coupling)), strict=True
+        ):
+            np.testing.assert_array_equal(one, other)
+
+
+def coupling_scorer(D: int = 5, P: int = 3, M: int = 4) -> CouplingScorer:
+    rng = np.random.default_rng(0)
+    shapes = {"U": (D, M), "V": (P, M), "G": (M, M), "g": (M,), "s": (D,), "b": (P,)}
+    return CouplingScorer(
+        {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    )

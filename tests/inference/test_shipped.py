@@ -16,7 +16,7 @@ from dx2px.inference import Model
 from dx2px.inference.identity import fingerprint
 from dx2px.inference.shipped import DEFAULT, model_path, shipped_models
 
-FINGERPRINT = "13fc04e3d17bc6244fe98a4715ffd856abca3480a0160bdf98489a151c0c5d2f"
+FINGERPRINT = "3db97fcd042339119cf84c6d7569783be47173b63e651577f62285c273208579"
 TOP_FIVE = {
     "585.6 427.5": "9604 9671 9960 3995 3893",
     "820.21 428.0 401.9": "7935 7915 9904 7855 8152",
@@ -56,6 +56,11 @@ def test_no_small_count_stands_in_it() -> None:
     counts = np.array(pq.read_table(model_path() / "vocabulary.parquet").column("count").to_pylist())
     assert ((counts == 0) | (counts >= SMALLEST)).all()
     assert (counts > 0).mean() > 0.9
+
+
+def test_a_code_that_training_stays_had_is_known_however_few_they_were(model: Model) -> None:
+    answer = model.recommend(["171.5", "380.10", "411.89"])
+    assert [one.status for one in answer.diagnoses] == ["known"] * 3
 
 
 def test_its_card_tells_of_data_licence_recipe_calibration_groups_and_limits(model: Model) -> None:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.cohort import Cohort
-from dx2px.evaluation.metrics import BATCH, Scores, blocks
+from dx2px.evaluation.metrics import BATCH, Scores
 from dx2px.model.calibration import Calibration
 from dx2px.model.defects import (
     AuditSettings,
@@ -112,7 +112,7 @@ def audit_study(
     """Measure an audit on test stays; every method meets the same mistakes, which the seed decides."""
     settings = settings or AuditSettings()
     P = np.concatenate(
-        [audited.calibration.probability(audited.scores(some)) for some in blocks(tested.diagnoses, BATCH)]
+        [audited.calibration.probability(audited.scores(some)) for some in tested.diagnoses.blocks(BATCH)]
     )
     subject = _Subject(P, _marked(tested), wrong_shares(audited.procedure_counts, P.shape[1]), settings)
     times = _resamples(len(tested), seed)
@@ -224,7 +224,7 @@ def _plausible(tested: Cohort, training: Cohort, rng: np.random.Generator) -> tu
     coded = _marked(tested)
     found = [
         _borrowed(stay, np.argsort(-near, kind="stable"), others.procedures, coded[stay], rng)
-        for start, some in zip(range(0, len(tested), size), blocks(tested.diagnoses, size), strict=True)
+        for start, some in zip(range(0, len(tested), size), tested.diagnoses.blocks(size), strict=True)
         for stay, near in enumerate(_unit_sets(some, theirs.shape[1]) @ theirs.T, start=start)
     ]
     pairs = np.array([pair for pair in found if pair is not None], np.int64).reshape(-1, 2)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dx2px.cohort import Ragged
 from dx2px.errors import InputError
-from dx2px.evaluation.metrics import BATCH, Scores, blocks
+from dx2px.evaluation.metrics import BATCH, Scores
 from dx2px.evaluation.rising import Points, rising_curve
 from dx2px.model.calibration import (
     Calibration,
@@ -74,7 +74,7 @@ def scored_pairs(scores: Scores, diagnoses: Ragged, procedures: Ragged) -> tuple
     size = scores(diagnoses.take([0])).shape[1]
     stays = min(len(diagnoses), max(1, MOST_PAIRS // size))
     rows = np.linspace(0, len(diagnoses) - 1, stays).astype(np.int64)
-    s = np.concatenate([scores(block) for block in blocks(diagnoses.take(rows), BATCH)]).astype(np.float64)
+    s = np.concatenate([scores(block) for block in diagnoses.take(rows).blocks(BATCH)]).astype(np.float64)
     if not np.isfinite(s).all():
         raise InputError("The method gave scores that are not finite numbers, so they cannot be calibrated.")
     some = procedures.take(rows)

@@ -10,7 +10,7 @@ Where fewer than L procedures exist, |R| is the number that could be recommended
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from dx2px.errors import InputError
 from dx2px.model.ranking import top_l
 from dx2px.ragged import Ragged
 
-__all__ = ["AT", "Metrics", "Scores", "blocks", "evaluate", "evaluate_ranking", "top_l"]
+__all__ = ["AT", "Metrics", "Scores", "evaluate", "evaluate_ranking", "top_l"]
 
 AT = (1, 3, 5, 10)
 BATCH = 4096
@@ -79,7 +79,7 @@ def evaluate(
 ) -> Metrics:
     """Score the stays batch by batch and compare the best with the recorded procedures."""
     _check(at, len(diagnoses), procedures)
-    ranked = [top_l(_without_nan(scores(block)), max(at)) for block in blocks(diagnoses, batch)]
+    ranked = [top_l(_without_nan(scores(block)), max(at)) for block in diagnoses.blocks(batch)]
     return evaluate_ranking(np.concatenate(ranked), procedures, at)
 
 
@@ -91,7 +91,7 @@ def evaluate_ranking(ranked: NDArray[np.integer[Any]], procedures: Ragged, at: S
     starts = range(0, len(ranked), BATCH)
     hit = [
         _hits(ranked[start : start + BATCH], block, size)
-        for start, block in zip(starts, blocks(procedures, BATCH), strict=True)
+        for start, block in zip(starts, procedures.blocks(BATCH), strict=True)
     ]
     return Metrics(
         at=tuple(at),
@@ -99,13 +99,6 @@ def evaluate_ranking(ranked: NDArray[np.integer[Any]], procedures: Ragged, at: S
         recommended=np.cumsum(ranked >= 0, axis=1, dtype=np.int64)[:, places],
         recorded=procedures.lengths,
     )
-
-
-def blocks(rows: Ragged, size: int) -> Iterator[Ragged]:
-    """Consecutive rows, `size` at a time."""
-    for start in range(0, len(rows), size):
-        offsets = rows.offsets[start : start + size + 1]
-        yield Ragged(offsets - offsets[0], rows.values[offsets[0] : offsets[-1]])
 
 
 def _hits(ranked: NDArray[np.integer[Any]], procedures: Ragged, size: int) -> NDArray[np.bool_]:

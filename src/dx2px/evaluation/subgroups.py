@@ -49,9 +49,9 @@ def subgroups(metrics: Metrics, stays: Cohort, seed: int = 0) -> list[Subgroup]:
 
 
 def publishable(counts: NDArray[np.integer]) -> list[int]:
-    """Counts below `SMALLEST` as 0."""
-    hidden: list[int] = np.where(counts < SMALLEST, 0, counts).tolist()
-    return hidden
+    """Counts from 1 to `SMALLEST` as `SMALLEST`: a code that was seen stays apart from one that never was."""
+    blurred: list[int] = np.where((counts > 0) & (counts < SMALLEST), SMALLEST, counts).tolist()
+    return blurred
 
 
 def _labels(context: pa.Table, column: str) -> NDArray[np.str_]:

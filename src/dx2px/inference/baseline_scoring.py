@@ -14,9 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.errors import InputError
 from dx2px.inference import segments
-from dx2px.inference.segments import Floats
+from dx2px.inference.segments import Floats, check_codes
 from dx2px.inference.transport import cosine_costs
 from dx2px.model.folder import ModelFiles
 from dx2px.ragged import Ragged, offsets_of
@@ -45,7 +44,7 @@ class PopularityScorer:
 
     def significance(self, diagnoses: Ragged) -> Floats:
         """The same weight for each seen diagnosis of a stay; for all where none was seen."""
-        self._check(diagnoses)
+        check_codes(diagnoses, len(self.seen))
         counted = self.seen[diagnoses.values].astype(np.float32)  # (n,)
         owner, lengths = diagnoses.row_of_entry, diagnoses.lengths
         seen = np.bincount(owner, counted, len(diagnoses))  # (i,)
@@ -57,19 +56,12 @@ class PopularityScorer:
         return np.tile(self.popularity, (len(known), 1))
 
     def _known(self, diagnoses: Ragged) -> Ragged:
-        self._check(diagnoses)
+        check_codes(diagnoses, len(self.seen))
         keep = self.seen[diagnoses.values]
         if keep.all():
             return diagnoses
         lengths = np.bincount(diagnoses.row_of_entry[keep], minlength=len(diagnoses))
         return Ragged(offsets_of(lengths), diagnoses.values[keep])
-
-    def _check(self, diagnoses: Ragged) -> None:
-        values = diagnoses.values
-        if len(values) and not 0 <= values.min() <= values.max() < len(self.seen):
-            raise InputError(
-                f"Diagnoses are numbered 0 to {len(self.seen) - 1} in this model; project the cohort onto it."
-            )
 
 
 class TableScorer(PopularityScorer):
@@ -118,16 +110,18 @@ class MlpScorer(PopularityScorer):
     def __init__(self, arrays: Arrays) -> None:
         super().__init__(arrays)
         self.H, self.c, self.b = arrays["H"], arrays["c"], arrays["b"]  # (d, h) (h,) (p,)
-        self.W = np.ascontiguousarray(arrays["W"].T)  # (h, p)
+        self.W = segments.Factor(arrays["W"].T)  # (h, p)
 
     def _score(self, known: Ragged) -> Floats:
         h = np.maximum(segments.weighted_sum(self.H, _ones(known), known) + self.c, 0)  # (i, h)
-        return segments.product(h, self.W) + self.b
+        scores: Floats = h @ self.W + self.b
+        return scores
 
 
 def inner_products(U: Floats, V: Floats) -> Floats:
     """u_d·v_p."""
-    return segments.product(U, np.ascontiguousarray(V.T))
+    products: Floats = U @ segments.Factor(V.T)
+    return products
 
 
 def nearness(U: Floats, V: Floats) -> Floats:

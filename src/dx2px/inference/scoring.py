@@ -6,7 +6,7 @@ Axes: i stays, n diagnoses of all stays laid flat, q diagnosis codes, p procedur
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,11 +15,11 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.errors import InputError, ModelError
+from dx2px.errors import ModelError
 from dx2px.inference import segments
 from dx2px.inference.baseline_scoring import BASELINE_SCORERS, baseline_scorer
 from dx2px.inference.coupling import CouplingScorer
-from dx2px.inference.segments import Floats
+from dx2px.inference.segments import Floats, check_stays
 from dx2px.model.folder import ModelFiles
 from dx2px.model.ranking import top_l
 from dx2px.ragged import Ragged
@@ -50,9 +50,8 @@ class Ranked:
 
 def rank(scorer: Scorer, diagnoses: Ragged, top: int = 10, threads: int | None = None) -> Ranked:
     """Score many stays and keep the best of each, block by block, with one thread a processor."""
-    blocks = list(_blocks(diagnoses))
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        parts = list(pool.map(lambda block: _rank_block(scorer, block, top), blocks))
+        parts = list(pool.map(lambda block: _rank_block(scorer, block, top), diagnoses.blocks(BLOCK)))
     if not parts:
         return Ranked(np.empty((0, top), np.int32), np.empty((0, top), np.float32))
     return Ranked(np.concatenate([p for p, _ in parts]), np.concatenate([s for _, s in parts]))
@@ -73,37 +72,37 @@ class AttentionScorer:
         self.pooling = pooling
 
     def scores(self, diagnoses: Ragged) -> Floats:
-        _check(diagnoses, len(self.U))
+        check_stays(diagnoses, len(self.U))
         out = np.empty((len(diagnoses), len(self.V)), np.float32)
         start = 0
-        for block in _blocks(diagnoses):
+        for block in diagnoses.blocks(BLOCK):
             out[start : start + len(block)] = self._scores(block)
             start += len(block)
         return out  # (i, p)
 
     def significance(self, diagnoses: Ragged) -> Floats:
-        _check(diagnoses, len(self.U))
-        parts = [self._significance(block) for block in _blocks(diagnoses)]
+        check_stays(diagnoses, len(self.U))
+        parts = [self._significance(block) for block in diagnoses.blocks(BLOCK)]
         return np.concatenate([np.empty(0, np.float32), *parts])  # (n,)
 
     def _scores(self, block: Ragged) -> Floats:
         if self.attention is None and self.pooling == "max":
-            return segments.product(segments.largest(self.U, block), self._targets)  # (i, p)
+            return segments.largest(self.U, block) @ self._targets  # (i, p)
         mu = self._significance(block)  # (n,)
         if len(block) >= _MANY_STAYS and len(self.U) * len(self.V) <= _TABLE_LIMIT:
             return segments.weighted_sum(self._products, mu, block)  # (i, p)
-        return segments.product(segments.weighted_sum(self.U, mu, block), self._targets)  # (i, p)
+        return segments.weighted_sum(self.U, mu, block) @ self._targets  # (i, p)
 
     def _significance(self, block: Ragged) -> Floats:
         return segments.uniform(block) if self.attention is None else self.attention.weights(block)
 
     @cached_property
-    def _targets(self) -> Floats:
-        return np.ascontiguousarray(self.V.T)  # (m, p)
+    def _targets(self) -> segments.Factor:
+        return segments.Factor(self.V.T)  # (m, p)
 
     @cached_property
     def _products(self) -> Floats:
-        return segments.product(self.U, self._targets)  # (q, p)
+        return self.U @ self._targets  # (q, p)
 
 
 class Attention:
@@ -115,7 +114,7 @@ class Attention:
 
     def __init__(self, arrays: Mapping[str, NDArray[np.float32]]) -> None:
         self.U, self.A, self.a = arrays["U"], arrays["A"], arrays["a"]  # (q, m) (k, m, m) (k, m)
-        self.B, self.b = arrays["B"], arrays["b"]  # (k, k) (k,)
+        self.b, self._mixing = arrays["b"], segments.Factor(arrays["B"].T)  # (k,) (k, k)
         self._table = np.zeros((len(self.U), len(self.A)), np.float32)  # (q, k)
         self._computed = np.zeros(len(self.U), np.bool_)
 
@@ -126,7 +125,7 @@ class Attention:
             W = segments.softmax(self.head_scores(rows.values), rows)  # (n, k)  eq 3
         else:
             W = segments.shares(ready.take(rows.values, axis=0), rows)  # (n, k)  eq 3
-        H = segments.product(W, self.B.T)  # (n, k)
+        H = W @ self._mixing  # (n, k)
         return segments.softmax(np.einsum("nk,k->n", np.tanh(H, out=H), self.b), rows)  # (n,)  eq 4
 
     def head_scores(self, codes: NDArray[np.integer]) -> Floats:
@@ -172,20 +171,3 @@ def scorer_for(files: ModelFiles) -> Scorer:
             f"Models of the method {files.method!r} cannot recommend; known: {', '.join(SCORERS)}."
         )
     return SCORERS[files.method](files)
-
-
-def _blocks(rows: Ragged) -> Iterator[Ragged]:
-    for start in range(0, len(rows), BLOCK):
-        offsets = rows.offsets[start : start + BLOCK + 1]
-        yield Ragged(offsets - offsets[0], rows.values[offsets[0] : offsets[-1]])
-
-
-def _check(diagnoses: Ragged, codes: int) -> None:
-    values = diagnoses.values
-    if len(diagnoses) and not diagnoses.lengths.all():
-        empty = int((diagnoses.lengths == 0).sum())
-        raise InputError(f"{empty:,} stays have no diagnosis that the model knows, so they cannot be scored.")
-    if len(values) and not 0 <= values.min() <= values.max() < codes:
-        raise InputError(
-            f"Diagnoses are numbered 0 to {codes - 1} in this model; project the cohort onto it."
-        )

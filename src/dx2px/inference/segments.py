@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from dx2px.errors import InputError
 from dx2px.ragged import Ragged
 
 Floats = NDArray[np.float32]
@@ -65,22 +66,48 @@ def largest(X: Floats, rows: Ragged) -> Floats:
     return _in_first_order(fused, rows)  # (i, m)
 
 
-def product(left: Floats, right: Floats) -> Floats:
-    """left @ right, summed in double precision and rounded once, tile by tile, each done by BLAS with one thread.
+class Factor:
+    """The right side of many products, cut into strips once.
 
-    BLAS sums in another order near the edges of a matrix; in single precision the answer to a stay would depend on
-    which stays stand beside it.
+    Products are summed in double precision and rounded once, tile by tile, each done by BLAS with one thread. BLAS
+    sums in another order near the edges of a matrix; in single precision the answer to a stay would depend on which
+    stays stand beside it.
     """
-    depth, columns = right.shape
-    width = min(max(_ONE_THREAD // (_TILE_ROWS * depth), 1), columns)
-    height = max(_ONE_THREAD // (depth * width), 1)
-    strips = [right[:, at : at + width].astype(np.float64) for at in range(0, columns, width)]
-    out = np.empty((len(left), columns), np.float32)
-    for start in range(0, len(left), height):
-        rows = left[start : start + height].astype(np.float64)
-        for place, strip in enumerate(strips):
-            out[start : start + height, place * width : (place + 1) * width] = rows @ strip
-    return out
+
+    def __init__(self, right: Floats) -> None:
+        depth, self.columns = right.shape
+        self.width = min(max(_ONE_THREAD // (_TILE_ROWS * depth), 1), self.columns)
+        self.height = max(_ONE_THREAD // (depth * self.width), 1)
+        starts = range(0, self.columns, self.width)
+        self.strips = [np.ascontiguousarray(right[:, at : at + self.width], np.float64) for at in starts]
+
+    def __rmatmul__(self, left: Floats) -> Floats:
+        out = np.empty((len(left), self.columns), np.float32)
+        for start in range(0, len(left), self.height):
+            rows = left[start : start + self.height].astype(np.float64)
+            for place, strip in enumerate(self.strips):
+                out[start : start + self.height, place * self.width : (place + 1) * self.width] = rows @ strip
+        return out
+
+    # Makes numpy leave `array @ factor` to us.
+    __array_ufunc__ = None
+
+
+def check_stays(diagnoses: Ragged, codes: int) -> None:
+    """Every stay has a diagnosis, and the model has them all."""
+    if len(diagnoses) and not diagnoses.lengths.all():
+        empty = int((diagnoses.lengths == 0).sum())
+        raise InputError(f"{empty:,} stays have no diagnosis that the model knows, so they cannot be scored.")
+    check_codes(diagnoses, codes)
+
+
+def check_codes(diagnoses: Ragged, codes: int) -> None:
+    """The model has all diagnoses."""
+    values = diagnoses.values
+    if len(values) and not 0 <= values.min() <= values.max() < codes:
+        raise InputError(
+            f"Diagnoses are numbered 0 to {codes - 1} in this model; project the cohort onto it."
+        )
 
 
 def _by_place(X: Floats, rows: Ragged) -> Iterator[tuple[NDArray[np.int64], Floats]]:

@@ -31,7 +31,7 @@ from dx2px.errors import InputError
 Doubles = NDArray[np.float64]
 
 ANY = 0.25  # share of wrong procedures that may be any
-HIDDEN = 5  # stays taken for a count that was hidden because it is small, and added to all others
+EXTRA = 5  # stays added to the count of each procedure, so that none is impossible
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def wrong_shares(counts: Sequence[int] | None, size: int) -> Doubles:
     """w of each procedure, from the training stays with each; all alike where the model does not say."""
     if counts is None:
         return np.full(size, 1 / size)
-    frequent = np.asarray(counts, np.float64) + HIDDEN
+    frequent = np.asarray(counts, np.float64) + EXTRA
     shares: Doubles = ANY / size + (1 - ANY) * frequent / frequent.sum()
     return shares  # (p,)
 

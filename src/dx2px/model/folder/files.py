@@ -57,7 +57,7 @@ class ModelFiles:
     arrays: Mapping[str, layouts.Array]
     history: pa.Table
     card: str
-    diagnosis_counts: Sequence[int] | None = None  # training stays with each code
+    diagnosis_counts: Sequence[int] | None = None  # training stays with each code; from 1 to 11 it says 11
     procedure_counts: Sequence[int] | None = None
     split: bytes | None = None  # the file that `Split.save` writes
     calibration: Calibration | None = None  # models made before there was one only rank
