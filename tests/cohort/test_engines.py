@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -89,11 +90,6 @@ def warehouses(postgres: Any, spark: Any, tmp_path_factory: pytest.TempPathFacto
     ]
 
 
-@pytest.fixture
-def in_postgres(postgres: Any) -> Warehouse:
-    return Warehouse(postgres.url, into_postgres(postgres))
-
-
 def run(source: str, path: str | Path, out: Path, engine: str = "duckdb", **settings: Any) -> Prepared:
     out.mkdir(exist_ok=True)
     options = SourceOptions(**settings.pop("options", {}))
@@ -133,7 +129,7 @@ def lists(prepared: Prepared) -> dict[str, tuple[list[str], list[str]]]:
     return {row["stay_id"]: (row["diagnoses"], row["procedures"]) for row in rows}
 
 
-def awkward(kind: str, rows: list[tuple[Any, ...]]) -> pa.Table:
+def awkward(rows: list[tuple[Any, ...]]) -> pa.Table:
     columns = dict(
         zip(("hadm_id", "subject_id", "seq_num", "icd_code"), zip(*rows, strict=True), strict=True)
     )
@@ -144,7 +140,6 @@ def awkward(kind: str, rows: list[tuple[Any, ...]]) -> pa.Table:
 # Ids whose order is another by language than by bytes; all sorts of blanks; numbers that are none; two patients.
 AWKWARD: Tables = {
     "diagnoses_icd": awkward(
-        "diagnosis",
         [
             ("b", "p", "1", "4280"),
             ("B", "p", "2", "4280"),
@@ -168,7 +163,6 @@ AWKWARD: Tables = {
         ],
     ),
     "procedures_icd": awkward(
-        "procedure",
         [
             (stay, "p" if stay != "9" else "a", "1", "3995")
             for stay in ("b", "B", "_a", "é", "10", "9", "visit f", "x")
@@ -350,3 +344,21 @@ def test_even_batches_keep_every_row_in_order(sizes: list[int], rows: int) -> No
     assert [n for batch in found for n in batch.column("n").to_pylist()] == list(range(sum(sizes)))
     assert all(batch.num_rows == rows for batch in found[:-1])
     assert all(0 < batch.num_rows <= rows for batch in found)
+
+
+@pytest.mark.parametrize(
+    ("master", "said", "expected"), [("local[2]", False, 8), ("local[2]", True, 77), ("yarn", False, 77)]
+)
+def test_a_session_of_ours_on_one_machine_gets_partitions_for_its_cores(
+    spark: Any, master: str, said: bool, expected: int
+) -> None:
+    from dx2px.cohort.engines.spark import _settle
+
+    session = spark.newSession()
+    session.conf.set("spark.sql.shuffle.partitions", 77)
+    settings = SimpleNamespace(contains=lambda name: said and name == "spark.sql.shuffle.partitions")
+    context = SimpleNamespace(
+        master=master, defaultParallelism=2, setLogLevel=lambda level: None, getConf=lambda: settings
+    )
+    _settle(context, session)
+    assert int(session.conf.get("spark.sql.shuffle.partitions")) == expected

@@ -21,6 +21,8 @@ from pyspark.sql import SparkSession
 from dx2px.cohort.engines.engine import BATCH_ROWS, FILE_ROW, Engine
 from dx2px.errors import CohortError
 
+_SHUFFLE, _PER_CORE = "spark.sql.shuffle.partitions", 4
+
 
 def connect(url: str, workspace: Path) -> Spark:
     """Join the active session, or start one with Spark's own settings."""
@@ -28,11 +30,18 @@ def connect(url: str, workspace: Path) -> Spark:
     try:
         session = active or SparkSession.builder.appName("dx2px prepare").getOrCreate()
         if active is None:
-            with suppress(PySparkException):  # a remote session has no log of ours
-                session.sparkContext.setLogLevel("ERROR")
+            with suppress(PySparkException):  # a remote session has no context of ours
+                _settle(session.sparkContext, session)
     except (PySparkException, Py4JError, OSError):
         raise CohortError("Spark does not start: it needs Java 17 or newer, found by JAVA_HOME.") from None
     return Spark(ibis.pyspark.connect(session), session, ours=active is None)
+
+
+def _settle(context: Any, session: Any) -> None:
+    """A quiet log, and on one machine no more shuffle partitions than it can use: Spark's 200 fit a cluster."""
+    context.setLogLevel("ERROR")
+    if context.master.startswith("local") and not context.getConf().contains(_SHUFFLE):
+        session.conf.set(_SHUFFLE, _PER_CORE * context.defaultParallelism)
 
 
 class Spark(Engine):
