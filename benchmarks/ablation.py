@@ -96,6 +96,7 @@ def variations(base: Ablated) -> dict[str, Ablated]:
         "no dropout of diagnoses": model(diagnosis_dropout=0.0),
         "half the dimensions": model(dim=base.model.dim // 2),
         "half the epochs": replace(base, epochs=base.epochs // 2),
+        "twice the epochs": replace(base, epochs=base.epochs * 2),
         "half the learning rate": replace(base, adam=replace(base.adam, lr=base.adam.lr / 2)),
         "twice the learning rate": replace(base, adam=replace(base.adam, lr=base.adam.lr * 2)),
     }
