@@ -1,12 +1,14 @@
 """Scoring a population: stays a second and memory of `dx2px score`, and of Spark on two cores, Parquet to Parquet.
 
-Run: python benchmarks/population.py [stays] [model folder]
-Default: 1,000,000 stays; random models of the paper's small size (247 diagnoses, 75 procedures, 200 dimensions).
+Run: python benchmarks/population.py [stays …] [--model FOLDER] [--no-spark]
+Default: 1,000,000 stays; random models of the paper's small size (247 diagnoses, 75 procedures, 200 dimensions), of the
+paper's method and of the default one.
 Stays are invented ones of `dx2px synthesize`, repeated under new ids. Spark's start is not counted.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -20,8 +22,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import growth
 from dx2px.model.calibration import Calibration, Curve
-from dx2px.model.folder import ModelFiles, write_folder
+from dx2px.model.folder import LAYOUTS, ModelFiles, write_folder
 
 TILE = 50_000
 DIM, HEADS, TOP = 200, 8, 10
@@ -44,16 +47,12 @@ def write_stays(path: Path, stays: int) -> tuple[list[str], list[str]]:
     return diagnoses, procedures
 
 
-def write_model(path: Path, diagnoses: list[str], procedures: list[str], calibrated: bool) -> Path:
+def write_model(
+    path: Path, method: str, diagnoses: list[str], procedures: list[str], calibrated: bool
+) -> Path:
     rng = np.random.default_rng(0)
-    shapes = {
-        "U": (len(diagnoses), DIM),
-        "V": (len(procedures), DIM),
-        "A": (HEADS, DIM, DIM),
-        "a": (HEADS, DIM),
-        "B": (HEADS, HEADS),
-        "b": (HEADS,),
-    }
+    sizes = {"diagnosis": len(diagnoses), "procedure": len(procedures), "dim": DIM, "head": HEADS}
+    shapes = {name: tuple(sizes[axis] for axis in axes) for name, axes in LAYOUTS[method].items()}
     arrays = {
         name: (rng.standard_normal(shape) / shape[-1] ** 0.25).astype(np.float32)
         for name, shape in shapes.items()
@@ -63,7 +62,7 @@ def write_model(path: Path, diagnoses: list[str], procedures: list[str], calibra
         False, curve, np.array([1.0, 0.1, 0.1, 0.0]), curve, np.array([0.9]), np.array([0.1])
     )
     files = ModelFiles(
-        method="e+sa+ma",
+        method=method,
         settings={"model": {"dim": DIM, "heads": HEADS}},
         diagnoses=tuple(diagnoses),
         procedures=tuple(procedures),
@@ -110,27 +109,46 @@ def on_spark(stays: Path, model: Path, out: Path) -> float:
     return seconds
 
 
+def random_models(folder: Path, diagnoses: list[str], procedures: list[str]) -> dict[str, Path]:
+    """A folder for each row of the table."""
+    kinds = {
+        "e+sa+ma, not calibrated": ("e+sa+ma", False),
+        "e+sa+ma": ("e+sa+ma", True),
+        "coupling": ("coupling", True),
+    }
+    return {
+        label: write_model(folder / label.replace(" ", "-"), method, diagnoses, procedures, calibrated)
+        for label, (method, calibrated) in kinds.items()
+    }
+
+
 def main() -> None:
-    stays = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    with tempfile.TemporaryDirectory(prefix="dx2px-population-") as name:
-        folder = Path(name)
-        codes = write_stays(folder / "C.parquet", stays)
-        if len(sys.argv) > 2:
-            models = {"given model": Path(sys.argv[2])}
-        else:
-            models = {
-                "not calibrated": write_model(folder / "plain", *codes, calibrated=False),
-                "calibrated": write_model(folder / "calibrated", *codes, calibrated=True),
-            }
-        print("| e+sa+ma, small | `dx2px score`, stays/s | peak memory | Spark `local[2]`, stays/s | ratio |")
-        print("|---|---|---|---|---|", flush=True)
-        for label, model in models.items():
-            seconds, memory = score(folder / "C.parquet", model, folder / "R.parquet")
-            cells = [f"{stays / seconds:,.0f}", f"{memory:,.0f} MB", "–", "–"]
-            if find_spec("pyspark") and shutil.which("java"):
-                spark = on_spark(folder / "C.parquet", model, folder / f"spark {label}")
-                cells[2:] = [f"{stays / spark:,.0f}", f"{seconds / spark:.2f}"]
-            print(f"| {stays:,} stays, {label} | {' | '.join(cells)} |", flush=True)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("stays", type=int, nargs="*", default=[1_000_000])
+    parser.add_argument("--model", type=Path)
+    parser.add_argument("--no-spark", action="store_true")
+    arguments = parser.parse_args()
+    spark = bool(not arguments.no_spark and find_spec("pyspark") and shutil.which("java"))
+    print("| stays | model | `dx2px score`, stays/s | peak memory | Spark `local[2]`, stays/s | ratio |")
+    print("|---|---|---|---|---|---|", flush=True)
+    times: dict[str, dict[int, float]] = {}
+    for stays in arguments.stays:
+        with tempfile.TemporaryDirectory(prefix="dx2px-population-") as name:
+            folder = Path(name)
+            codes = write_stays(folder / "C.parquet", stays)
+            models = {"given": arguments.model} if arguments.model else random_models(folder, *codes)
+            for label, model in models.items():
+                seconds, memory = score(folder / "C.parquet", model, folder / "R.parquet")
+                times.setdefault(label, {})[stays] = seconds
+                cells = [f"{stays / seconds:,.0f}", f"{memory:,.0f} MB", "–", "–"]
+                if spark:
+                    elsewhere = on_spark(folder / "C.parquet", model, folder / f"spark-{label}")
+                    cells[2:] = [f"{stays / elsewhere:,.0f}", f"{seconds / elsewhere:.2f}"]
+                print(f"| {stays:,} | {label} | {' | '.join(cells)} |", flush=True)
+    if len(arguments.stays) > 1:
+        print("\n" + "\n".join(growth.sentence(f"{label}, scoring", of) for label, of in times.items()))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import growth
+
 MEASURE = """
 import resource, sys, time
 path, way, method = sys.argv[1:]
@@ -54,23 +56,29 @@ def main() -> None:
     arguments = parser.parse_args()
     print("| stays | way | stays/s | against memory | peak memory, GB | preparation, s |")
     print("|---|---|---|---|---|---|", flush=True)
+    seconds: dict[str, dict[int, float]] = {}
     for stays in arguments.stays:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "C.parquet"
             command = [sys.executable, "-m", "dx2px", "synthesize", "--stays", str(stays), "--out", str(path)]
             subprocess.run(command, check=True, capture_output=True)
-            compare(stays, path, arguments)
+            for way, rate in compare(stays, path, arguments).items():
+                seconds.setdefault(way, {})[stays] = stays / rate
+    if len(arguments.stays) > 1:
+        print("\n" + "\n".join(growth.sentence(f"{way}, an epoch", of) for way, of in seconds.items()))
 
 
-def compare(stays: int, path: Path, arguments: argparse.Namespace) -> None:
-    held = None
+def compare(stays: int, path: Path, arguments: argparse.Namespace) -> dict[str, float]:
+    """Stays a second of each way; prints a row of each."""
+    rates: dict[str, float] = {}
     for way in (arguments.only,) if arguments.only else ("memory", "stream"):
         command = [sys.executable, "-c", MEASURE, str(path), way, arguments.method]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         rate, peak, preparation = map(float, done.stdout.split())
-        held = rate if way == "memory" else held
-        against = f"{rate / held:.2f}" if held else "–"
+        rates[way] = rate
+        against = f"{rate / rates['memory']:.2f}" if "memory" in rates else "–"
         print(f"| {stays:,} | {way} | {rate:,.0f} | {against} | {peak:.2f} | {preparation:.0f} |", flush=True)
+    return rates
 
 
 if __name__ == "__main__":
