@@ -8,7 +8,6 @@ stopped. A cohort with a planted truth beside it (`dx2px synthesize`) is also as
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,8 +25,8 @@ from dx2px.evaluation.coupling import CouplingModel
 from dx2px.evaluation.run import SplitConfig, Trained, learn
 from dx2px.model.coupling import CouplingConfig, CouplingNetwork, Entries
 from dx2px.model.coupling_step import CouplingStepper, OneCycle
-from dx2px.storage import write_text
 from dx2px.training.config import CouplingTraining, Device, Learner, Start
+from kept import Runs, over_seeds
 
 
 class NoContext(CouplingNetwork):
@@ -134,7 +133,7 @@ def run(path: Path, config: Ablated, seed: int, threads: int) -> dict[str, Any]:
     return {"version": __version__, "seconds": seconds, **measured, "causes": causes(trained, path)}
 
 
-def table(results: dict[tuple[str, str], list[dict[str, Any]]]) -> str:
+def table(results: Runs) -> str:
     """A row a cohort and variation."""
     tops = ("1", "3", "5", "10")
     head = [f"{part} F1@{L}" for part in ("validation", "test") for L in tops]
@@ -169,15 +168,17 @@ def main() -> None:
     chosen = variations(Ablated(model=CouplingConfig()))
     if arguments.only:
         chosen = {name: chosen[name] for name in arguments.only.split(",")}
-    results: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for path in arguments.cohorts:
-        for name, config in chosen.items():
-            for seed in range(arguments.seeds):
-                file = arguments.out / path.stem / f"{name.replace(' ', '-')}-seed{seed}.json"
-                if not file.is_file():
-                    write_text(file, json.dumps(run(path, config, seed, arguments.threads), indent=1))
-                results.setdefault((path.stem, name), []).append(json.loads(file.read_text()))
-    print(table(results))
+    print(
+        table(
+            over_seeds(
+                arguments.cohorts,
+                chosen,
+                arguments.seeds,
+                arguments.out,
+                lambda path, name, seed: run(path, chosen[name], seed, arguments.threads),
+            )
+        )
+    )
 
 
 if __name__ == "__main__":

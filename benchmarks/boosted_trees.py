@@ -9,8 +9,8 @@ Each fold is kept as a small JSON file. Prints Markdown.
 from __future__ import annotations
 
 import argparse
-import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from dx2px import Cohort
 from dx2px.evaluation.metrics import AT, evaluate
 from dx2px.evaluation.run import SplitConfig
 from dx2px.ragged import Ragged
-from dx2px.storage import write_text
+from kept import kept
 
 ROUNDS, EVERY = 100, 10
 
@@ -77,9 +77,7 @@ def main() -> None:
     cohort, runs = Cohort.load(arguments.cohort), []
     for fold in range(arguments.folds):
         file = arguments.out / arguments.cohort.stem / f"fold{fold}.json"
-        if not file.is_file():
-            write_text(file, json.dumps(run(cohort, fold), indent=1))
-        runs.append(json.loads(file.read_text()))
+        runs.append(kept(file, partial(run, cohort, fold)))
     names = [f"{name}@{L}" for L in AT for name in ("recall", "precision", "f1")]
     means = [
         np.mean([one["test"]["top"][L][name] for one in runs]) for name, L in (n.split("@") for n in names)

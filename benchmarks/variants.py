@@ -8,7 +8,6 @@ as a small JSON file, so an interrupted table goes on where it stopped. Prints M
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,8 @@ from dx2px import Cohort, __version__
 from dx2px.evaluation.paper import PaperModel
 from dx2px.evaluation.run import RunConfig, SplitConfig, train
 from dx2px.model.network import ModelConfig
-from dx2px.storage import write_text
 from dx2px.training.config import TrainingConfig
+from kept import Runs, over_seeds
 
 VARIANTS = {
     "e+pooling": ModelConfig(variant="e+pooling"),
@@ -51,7 +50,7 @@ def run(cohort: Cohort, model: ModelConfig, seed: int, threads: int) -> dict[str
     }
 
 
-def table(results: dict[tuple[str, str], list[dict[str, Any]]]) -> str:
+def table(results: Runs) -> str:
     """A row a cohort and variant, in the layout of the paper's Table 1."""
     head = [f"{name}@{L}" for L in (1, 3, 5, 10) for name in ("R", "P", "F1")]
     lines = [f"| cohort | variant | {' | '.join(head)} | s |", "|---" * (len(head) + 3) + "|"]
@@ -73,16 +72,17 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("results/variants"))
     arguments = parser.parse_args()
-    results: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for path in arguments.cohorts:
-        cohort = Cohort.load(path)
-        for variant, model in VARIANTS.items():
-            for seed in range(arguments.seeds):
-                file = arguments.out / path.stem / f"{variant.replace(' ', '-')}-seed{seed}.json"
-                if not file.exists():
-                    write_text(file, json.dumps(run(cohort, model, seed, arguments.threads), indent=1))
-                results.setdefault((path.stem, variant), []).append(json.loads(file.read_text()))
-    print(table(results))
+    print(
+        table(
+            over_seeds(
+                arguments.cohorts,
+                VARIANTS,
+                arguments.seeds,
+                arguments.out,
+                lambda path, name, seed: run(Cohort.load(path), VARIANTS[name], seed, arguments.threads),
+            )
+        )
+    )
 
 
 if __name__ == "__main__":
