@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -153,11 +152,11 @@ def test_the_plan_has_a_row_for_a_backed_off_diagnosis() -> None:
     np.testing.assert_allclose(mass.sum(axis=1), mu, atol=1e-3)
 
 
-def test_an_explanation_with_a_stand_in_is_drawn_with_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dx2px.report import explanation
+def test_an_explanation_with_a_stand_in_is_drawn_with_its_row() -> None:
+    from dx2px.report.explanation import explanation_figure
 
-    drawn_figures: list[Any] = []
-    monkeypatch.setattr(explanation, "save_figure", lambda figure, path: drawn_figures.append(figure))
-    explanation.save_explanation(Model(drawn("e+sa+ma")).explain(["428.0", "599.0", "250.90"]), "e.svg")
-    bars = drawn_figures[0].axes[0]
-    assert [label.get_text().split()[0] for label in bars.get_yticklabels()] == ["428.0", "250.90"]
+    figure = explanation_figure(Model(drawn("e+sa+ma")).explain(["428.0", "599.0", "250.90"]))
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert [text for text in texts if text in ("428.0", "599.0", "250.90")] == ["428.0", "250.90"]
+    assert any(text.startswith("new to the model: mean of its 3 under 250") for text in texts)
+    assert any("does not know them (diagnoses): 599.0" in text for text in texts)

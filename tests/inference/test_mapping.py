@@ -42,7 +42,8 @@ def test_the_answer_is_that_of_the_mapped_codes() -> None:
     model = Model(NINE)
     mapped, typed = model.recommend(["N18.6", "E11.9"], map=True), model.recommend(["585.6", "250.00"])
     assert mapped.recommendations == typed.recommendations
-    assert mapped.diagnoses == typed.diagnoses
+    assert tuple(replace(one, mapped_from=()) for one in mapped.diagnoses) == typed.diagnoses
+    assert [one.mapped_from for one in mapped.diagnoses] == [("icd10cm:N186",), ("icd10cm:E119",)]
 
 
 def test_of_alternatives_the_most_frequent_in_training() -> None:

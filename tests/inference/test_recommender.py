@@ -90,11 +90,11 @@ def test_a_model_made_before_there_was_a_calibration_only_ranks(tmp_path: Path, 
 def test_reasons_are_the_columns_of_the_plan(model: Model) -> None:
     answer = model.recommend(["428.0", "250.00"], top=2)
     for one in answer.recommendations:
-        column = answer.transport.plan[:, one.rank - 1]
+        column = answer.plan.mass[:, one.rank - 1]
         shares = dict(zip(["icd9cm:4280", "icd9cm:25000"], column / column.sum(), strict=True))
         assert {reason.code: reason.share for reason in one.because} == pytest.approx(shares)
         assert one.because[0].share >= one.because[1].share
-    assert answer.transport.converged
+    assert answer.plan.transport.converged
 
 
 @pytest.mark.parametrize("typed", ["428.0", "4280", "icd9cm:4280", " 428.0 ", "ICD9CM:428.0"])
@@ -175,7 +175,7 @@ def test_an_explanation_of_the_best_procedures(model: Model) -> None:
         model.recommend(["428.0", "250.00"], top=3),
     )
     assert [one.code for one in explained.procedures] == [one.code for one in recommended.recommendations]
-    assert np.array_equal(explained.transport.plan, recommended.transport.plan)
+    assert np.array_equal(explained.plan.mass, recommended.plan.mass)
     with pytest.raises(InputError, match="none of these procedures: icd9pcs:8872"):
         model.explain(["428.0"], ["88.72"])
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from dx2px.inference import Model
+from dx2px.inference import Model, explanation_schema
 from dx2px.inference.audit import audit_stay
+from dx2px.inference.results import SCOPE
 from dx2px.service import ServiceConfig, create_app, schemas
-from dx2px.service.answers import SCOPE
 from dx2px.service.served import Served
 
 
@@ -38,6 +38,25 @@ def test_explains_as_the_model_does(client: TestClient, model: Model) -> None:
     mass = answer.json()["plan"]["mass"]
     assert sum(map(sum, mass)) == pytest.approx(1, abs=1e-3)
     assert mass[0][0] > mass[0][1]  # 4280 goes with 3722
+
+
+def test_the_openapi_document_names_what_the_schema_of_explanations_names(client: TestClient) -> None:
+    told = client.get("/openapi.json").json()["components"]["schemas"]
+    schema = explanation_schema()
+    parts = {"Diagnosis": "diagnosis", "Procedure": "procedure", "Plan": "plan"}
+    for name, part in parts.items():
+        assert set(told[name]["required"]) == set(schema["$defs"][part]["required"]), name
+    assert set(told["ExplainAnswer"]["required"]) == set(schema["required"])
+    kinds = schema["$defs"]["plan"]["properties"]["kind"]["enum"]
+    assert told["Plan"]["properties"]["kind"]["enum"] == kinds
+
+
+def test_the_papers_plan_is_given_on_request(client: TestClient, model: Model) -> None:
+    asked = {"diagnoses": ["4280", "250.00"], "plan": "transport"}
+    told = client.post("/api/explain", json=asked).json()
+    assert told == model.explain(asked["diagnoses"], plan="transport").to_dict()
+    assert told["plan"]["kind"] == "transport"
+    assert client.post("/api/explain", json=asked | {"plan": "best"}).status_code == 422
 
 
 def test_explains_the_best_where_no_procedures_are_named(client: TestClient, model: Model) -> None:

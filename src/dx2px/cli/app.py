@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from dx2px.cli import auditing, benchmarks, cohorts, demo, faithfulness, learning, models, population, service
+from dx2px.cli import (
+    auditing,
+    benchmarks,
+    cohorts,
+    demo,
+    faithfulness,
+    learning,
+    models,
+    population,
+    reporting,
+    service,
+)
 from dx2px.errors import Dx2pxError
 from dx2px.version import __version__
 
@@ -18,6 +29,8 @@ EXTRA_OF_MODULE = {
     "pyspark": "spark",
     "google": "bigquery",
     "matplotlib": "train",
+    "sklearn": "train",
+    "markdown_it": "train",
     "torch": "train",
     "numba": "train",
     "fastapi": "serve",
@@ -66,6 +79,7 @@ app.command()(models.neighbors)
 app.command()(models.export)
 app.command()(population.score)
 app.command()(auditing.audit)
+app.command()(reporting.report)
 app.command()(service.serve)
 
 

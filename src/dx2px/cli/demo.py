@@ -1,4 +1,4 @@
-"""The demonstration: the package's own model answers, then a model is made from nothing and explained."""
+"""The demonstration: the package's own model answers, then a model is made from nothing, explained and reported."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dx2px.cli import cohorts, learning, models
+from dx2px.cli import cohorts, learning, models, reporting
 from dx2px.cli.console import remark
 
 EXAMPLES = 3
@@ -22,7 +22,7 @@ def demo(
     context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder for everything the demonstration writes.")] = Path("demo"),
 ) -> None:
-    """Ask the package's own model, then synthesize a cohort, describe it, learn from it, explain its stays."""
+    """Ask the package's own model, then synthesize a cohort, describe it, learn from it, explain its stays, report."""
     for question, codes in QUESTIONS.items():
         remark(f"\n{question}: dx2px recommend {' '.join(codes)} --top 3")
         models.recommend(codes, top=3)
@@ -31,9 +31,12 @@ def demo(
     cohorts.describe(cohort, plot=out / "histograms.png")
     learning.train(context, cohort, out=model)
     _explain_stays(cohort, model, out / "explanation.png")
+    page = out / "report.html"
+    reporting.write_report(model, cohort, page)
     remark(
         f"Everything is in {out}. The stays are invented; real tables: dx2px prepare --help.\n"
-        f"Ask the model yourself: dx2px recommend --model {model} 585.6 427.5"
+        f"Ask the model yourself: dx2px recommend --model {model} 585.6 427.5\n"
+        f"The report, one page about all of it: open {page.resolve().as_uri()}"
     )
 
 

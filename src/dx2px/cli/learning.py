@@ -355,19 +355,10 @@ def _show_projection(counts: ProjectionCounts) -> None:
 
 def _part(model: Model, cohort: Cohort, part: str | None) -> tuple[Cohort, str, ProjectionCounts | None]:
     """The stays to measure on; a cohort the model did not learn from is projected onto its vocabularies."""
-    from dx2px.evaluation.parts import learned_from, learning_part
+    from dx2px.evaluation.parts import measured_part
 
-    if learned_from(model.files, cohort):
-        name = part or "test"
-        return learning_part(model.files, cohort, name), name, None
-    if part not in (None, "all"):
-        raise InputError(
-            f"The model did not learn from this cohort, so it has no {part} part of it: use --on all."
-        )
-    from dx2px.evaluation import project
-
-    projected = project(cohort, model.diagnoses.vocabulary, model.procedures.vocabulary)
-    return projected.cohort, "all", projected.counts
+    measured = measured_part(model.files, cohort, part)
+    return measured.stays, measured.part, measured.counts
 
 
 def _save_curves(model: Path) -> None:

@@ -13,9 +13,21 @@ from dx2px.cli.console import AsJson, print_json, print_table, remark
 from dx2px.errors import InputError
 
 if TYPE_CHECKING:
-    from dx2px.inference import Diagnosis, Explanation, Mapped, Model, Neighbors, Recommendation, Recommended
+    from dx2px.inference import (
+        Diagnosis,
+        Explanation,
+        Mapped,
+        Model,
+        Neighbors,
+        Plan,
+        Procedure,
+        Recommendation,
+        Recommended,
+    )
 
 FormatName = StrEnum("FormatName", ["word2vec", "parquet", "npz"])
+PlanName = StrEnum("PlanName", ["own", "transport"])
+Theme = StrEnum("Theme", ["light", "dark"])
 ModelOption = Annotated[
     Path | None,
     typer.Option(
@@ -27,6 +39,7 @@ Mapping = Annotated[
     typer.Option("--map", help="Put ICD-10 diagnoses to an ICD-9 model, or the reverse, by the public maps."),
 ]
 Codes = Annotated[list[str], typer.Argument(help="Diagnoses: 428.0, 4280 or icd9cm:4280.")]
+WIDEST = 8  # procedures beside each other on a terminal
 NOT_ADVICE = "This reflects how stays were coded; it is no medical advice."
 
 
@@ -85,17 +98,38 @@ def explain(
     procedures: Annotated[str | None, typer.Option(help="Procedures to explain, comma-separated.")] = None,
     top: Annotated[int, typer.Option(help="How many of the best to explain, if none are given.", min=1)] = 5,
     map: Mapping = False,  # noqa: A002
-    out: Annotated[Path | None, typer.Option(help="Save as .json, .png, .svg or .pdf.")] = None,
+    plan: Annotated[
+        PlanName, typer.Option(help="The model's own plan, or the paper's transport plan.")
+    ] = PlanName["own"],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Save as .json, .html (interactive, opens offline), .png, .svg or .pdf."),
+    ] = None,
+    theme: Annotated[Theme, typer.Option(help="Of a .png, .svg or .pdf.")] = Theme["light"],
+    json: AsJson = False,
 ) -> None:
-    """Show the significance of each diagnosis and its transport to the procedures."""
-    if out is not None and out.suffix.lower() != ".json":
-        from dx2px.report.figures import check_format
-
-        check_format(out)
-    found = _load(model).explain(_split(codes), _split([procedures]) if procedures else None, top, map=map)
-    if out is None:
+    """Show the significance of each diagnosis and how the diagnoses lead to the procedures."""
+    if out is not None:
+        _check_explanation(out)
+    asked = _split([procedures]) if procedures else None
+    found = _load(model).explain(_split(codes), asked, top, map=map, plan=plan.value)  # type: ignore[arg-type]
+    if out is not None:
+        _save_explanation(found, out, theme)
+        remark(f"The explanation is in {out}. {NOT_ADVICE}")
+    if json:
+        print_json(found.to_dict())
+    elif out is None:
         _show_explanation(found)
-        return
+
+
+def _check_explanation(out: Path) -> None:
+    if out.suffix.lower() != ".json":
+        from dx2px.report.explanation import check_ending
+
+        check_ending(out)
+
+
+def _save_explanation(found: Explanation, out: Path, theme: Theme) -> None:
     if out.suffix.lower() == ".json":
         from json import dumps
 
@@ -105,8 +139,7 @@ def explain(
     else:
         from dx2px.report.explanation import save_explanation
 
-        save_explanation(found, out)
-    remark(f"The explanation is in {out}. {NOT_ADVICE}")
+        save_explanation(found, out, theme.value)  # type: ignore[arg-type]
 
 
 def neighbors(
@@ -194,29 +227,43 @@ def _tell_diagnoses(diagnoses: Sequence[Diagnosis]) -> None:
         )
 
 
-def _reasons(recommended: Recommended) -> str:
+def _reasons(one: Recommended | Procedure) -> str:
     """The diagnoses that account for a procedure, three at most, from one hundredth up."""
-    return ", ".join(f"{b.code} {b.share:.0%}" for b in recommended.because[:3] if b.share >= 0.01)
+    return ", ".join(f"{b.code} {b.share:.0%}" for b in one.because[:3] if b.share >= 0.01)
 
 
 def _show_explanation(found: Explanation) -> None:
-    known = [p for p in found.procedures if p.status == "known"]
+    """The plan as a table where it is narrow enough, then the procedures with their reasons."""
+    plan, known = found.plan, [p for p in found.procedures if p.status == "known"]
     diagnoses = [d for d in found.diagnoses if d.status != "unknown"]
-    rows = [
-        [d.code, d.title, f"{d.significance:.3f}", *(f"{mass:.3f}" for mass in row)]
-        for d, row in zip(diagnoses, found.transport.plan, strict=True)
-    ]
-    print_table(
-        "Transport from diagnoses to procedures", ["code", "title", "μ", *(p.code for p in known)], rows
-    )
+    if plan.mass is not None and len(known) <= WIDEST:
+        rows = [
+            [d.code, d.title, f"{d.significance:.3f}", *(f"{mass:.3f}" for mass in row)]
+            for d, row in zip(diagnoses, plan.mass, strict=True)
+        ]
+        columns = ["code", "title", "μ", *(p.code for p in known)]
+        print_table(f"From diagnoses to procedures ({plan.kind})", columns, rows)
+    else:
+        told = [[d.code, d.title, _significance(d)] for d in found.diagnoses]
+        print_table("Diagnoses", ["code", "title", "significance"], told)
     scores = [
-        [p.code, p.title, _shown(p.probability) if p.status == "known" else p.status]
+        [p.rank, p.code, p.title, _shown(p.probability) if p.status == "known" else p.status, _reasons(p)]
         for p in found.procedures
     ]
-    print_table("Procedures", ["code", "title", "probability"], scores)
+    print_table("Procedures", ["rank", "code", "title", "probability", "because of"], scores)
+    _tell_plan(plan)
     _tell_mapping(found.mapping)
     _tell_diagnoses(found.diagnoses)
     remark(NOT_ADVICE)
+
+
+def _tell_plan(plan: Plan) -> None:
+    """What the mass is, how far to trust it, and whether it was solved."""
+    remark(f"{plan.reading} {plan.faithfulness}")
+    if plan.transport is not None and not plan.transport.converged:
+        remark(
+            f"The transport did not converge: its marginals are off by {plan.transport.marginal_error:.2g}."
+        )
 
 
 def _show_neighbors(found: Neighbors) -> None:

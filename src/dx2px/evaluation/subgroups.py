@@ -73,13 +73,17 @@ def _text(value: object) -> str:
     return "unknown" if value is None else str(value)
 
 
-def _published(labels: NDArray[np.str_]) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    names, sizes = np.unique(labels, return_counts=True)
-    order = sorted(range(len(names)), key=lambda i: int(sizes[i]))
+def published(sizes: NDArray[np.integer]) -> list[int]:
+    """The groups that may be shown: not the small ones, nor the next larger where one alone would be hidden."""
+    order = sorted(range(len(sizes)), key=lambda i: int(sizes[i]))
     small = [i for i in order if sizes[i] < SMALLEST]
     hidden = set(small if len(small) != 1 else order[:2])  # one alone could be had by subtraction
-    shown = (i for i in range(len(names)) if i not in hidden)
-    for i in sorted(shown, key=lambda i: (_first_year(str(names[i])), str(names[i]))):
+    return [i for i in range(len(sizes)) if i not in hidden]
+
+
+def _published(labels: NDArray[np.str_]) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    names, sizes = np.unique(labels, return_counts=True)
+    for i in sorted(published(sizes), key=lambda i: (_first_year(str(names[i])), str(names[i]))):
         yield str(names[i]), np.flatnonzero(labels == names[i])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,13 @@ from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CodeError, InputError, ModelError
 from dx2px.inference import results
 from dx2px.inference.back_off import BackOff
-from dx2px.inference.coupling import CouplingScorer
+from dx2px.inference.identity import fingerprint
 from dx2px.inference.lookup import Found, Lookup, ambiguous
 from dx2px.inference.mapping import map_codes
+from dx2px.inference.plans import Plan, PlanChoice
 from dx2px.inference.scoring import Scorer, scorer_for
-from dx2px.inference.transport import Doubles, Transport, cosine_costs, directions, solve
+from dx2px.inference.stay import Stay, no_vectors, own_kind, plan_of
+from dx2px.inference.transport import Doubles, directions
 from dx2px.model.folder import ModelFiles, read_folder
 from dx2px.model.ranking import top_l
 from dx2px.ragged import Ragged
@@ -74,14 +76,14 @@ class Model:
         stay = self._stay(codes, map)
         cover = None if coverage is None else self._cover(stay, coverage)
         best = top_l(stay.scores[None, :], top if cover is None else cover.set_size)[0].tolist()
-        shares, transport = self._shares(stay, best)  # (known, top)
+        plan = plan_of(self.files, stay, best)
         recommended = []
-        for rank, (index, column) in enumerate(zip(best, shares.T, strict=True), start=1):
+        for rank, (index, column) in enumerate(zip(best, plan.shares.T, strict=True), start=1):
             found = self.procedures.at(index)
-            because = self._reasons(stay, column)
+            because = stay.reasons(column)
             probability = stay.probability(index)
             recommended.append(results.Recommended(rank, found.code, found.title, probability, because))
-        return results.Recommendation(stay.diagnoses, tuple(recommended), transport, cover, stay.mapping)
+        return results.Recommendation(stay.diagnoses, tuple(recommended), plan, cover, stay.mapping)
 
     def explain(
         self,
@@ -90,8 +92,9 @@ class Model:
         top: int = 5,
         *,
         map: bool = False,  # noqa: A002
+        plan: PlanChoice = "own",
     ) -> results.Explanation:
-        """The transport plan between the diagnoses and the given procedures, or else the best `top`."""
+        """What leads to the given procedures, or else to the best `top`: the model's own plan, or the paper's."""
         _check_top(top)
         stay = self._stay(codes, map)
         if procedures is None:
@@ -99,9 +102,34 @@ class Model:
         else:
             asked = self.procedures.find_all(procedures)
         known = [found.index for found in _usable(asked, "procedures") if found.index is not None]
-        transport = self._transport(stay, known)
-        shown = (results.Procedure(f.code, f.title, stay.probability(f.index), f.status) for f in asked)
-        return results.Explanation(stay.diagnoses, tuple(shown), transport, stay.mapping)
+        made = plan_of(self.files, stay, known, plan)
+        shares = dict(zip(known, made.shares.T, strict=True))
+        shown = tuple(_explained(found, stay, shares) for found in asked)
+        return results.Explanation(self.source, stay.diagnoses, shown, made, stay.mapping)
+
+    def unexplained(
+        self,
+        codes: Sequence[str],
+        procedures: Sequence[str] = (),
+        *,
+        map: bool = False,  # noqa: A002
+    ) -> results.Explanation:
+        """An explanation with an empty plan: what the codes are, where the model knows none of them to explain."""
+        asked, mapping = self._asked(codes, map)
+        some = any(found.status != "unknown" for found in asked)
+        told = self._stay(codes, map).diagnoses if some else tuple(_diagnosis(found) for found in asked)
+        shown = tuple(
+            results.Procedure(found.code, found.title, found.status)
+            for found in self.procedures.find_all(procedures)
+        )
+        return results.Explanation(
+            self.source, told, shown, Plan(own_kind(self.files), self.files.method), mapping
+        )
+
+    @cached_property
+    def source(self) -> results.Source:
+        """What the model is called in explanations."""
+        return results.Source(self.files.method, self.files.version, fingerprint(self.files))
 
     def neighbors(self, code: str, top: int = 10) -> results.Neighbors:
         """The diagnoses and the procedures whose vectors point most nearly the same way."""
@@ -133,23 +161,26 @@ class Model:
         """A model that also knows those of the canonical diagnoses that known siblings can stand in for."""
         return Model(self.back_off.extended(list(codes)))
 
-    def _stay(self, codes: Sequence[str], map_: bool = False) -> _Stay:
-        mapping = None
-        if map_:
-            codes, mapping = map_codes(codes, self.diagnoses, self.files.diagnosis_counts)
-        asked = self.diagnoses.find_all(codes)
+    def _asked(
+        self, codes: Sequence[str], map_: bool
+    ) -> tuple[list[Found], tuple[results.Mapped, ...] | None]:
+        if not map_:
+            return self.diagnoses.find_all(codes), None
+        put, mapping = map_codes(codes, self.diagnoses, self.files.diagnosis_counts)
+        return self.diagnoses.find_all(put), mapping
+
+    def _stay(self, codes: Sequence[str], map_: bool = False) -> Stay:
+        asked, mapping = self._asked(codes, map_)
         used = _usable(asked, "diagnoses")
         rows, scorer, vectors = self.rows_of(used)
         mu = scorer.significance(rows).astype(np.float64)
         mu /= mu.sum()  # exactly 1 in double precision, as the transport needs it
         weight = {found.code: share for found, share in zip(used, mu.tolist(), strict=True)}
-        shown = tuple(
-            results.Diagnosis(f.code, f.title, weight.get(f.code, 0.0), f.status, f.stand_in) for f in asked
-        )
+        shown = tuple(_diagnosis(found, weight.get(found.code, 0.0), mapping) for found in asked)
         scores = scorer.scores(rows)
         probabilities = self.probabilities(scores)
         likely = None if probabilities is None else probabilities[0]
-        return _Stay(shown, tuple(weight), scorer, rows, vectors, mu, scores[0], likely, mapping)
+        return Stay(shown, tuple(weight), scorer, rows, vectors, mu, scores[0], likely, mapping)
 
     def rows_of(self, used: Sequence[Found]) -> tuple[Ragged, Scorer, NDArray[np.float32] | None]:
         """The stay as a row of a scorer, and its vectors; where siblings stand in, a scorer of its codes alone."""
@@ -160,76 +191,39 @@ class Model:
         own = self.back_off.rows([found.code for found in used], [found.members for found in used])
         return Ragged.from_lists([range(len(used))]), scorer_for(own), own.arrays.get("U")
 
-    def _cover(self, stay: _Stay, coverage: float) -> results.Coverage:
+    def _cover(self, stay: Stay, coverage: float) -> results.Coverage:
         calibration = self.files.calibration
         if calibration is None or stay.probabilities is None:
             raise ModelError("This model has no calibration, so it can promise no coverage: train it anew.")
         members = calibration.members(stay.probabilities[None, :], coverage)
         return results.Coverage(coverage, int(members.sum()), calibration.threshold(coverage))
 
-    def _transport(self, stay: _Stay, procedures: list[int]) -> Transport:
-        if stay.vectors is None:
-            raise _no_vectors(self.files.method)
-        costs = cosine_costs(stay.vectors, self.procedure_vectors[procedures])
-        return solve(costs, stay.mu, np.full(len(procedures), 1 / len(procedures)))
-
-    def _shares(self, stay: _Stay, procedures: list[int]) -> tuple[Doubles, Transport | None]:
-        """The shares of the diagnoses in each procedure: the model's own weights where its score is their sum."""
-        if isinstance(stay.scorer, CouplingScorer):
-            columns = stay.scorer.coupling(stay.rows)[:, procedures]  # (known, top)
-            return columns / columns.sum(axis=0), None
-        if stay.vectors is None:
-            return self._leave_one_out(stay, procedures), None
-        transport = self._transport(stay, procedures)
-        return transport.shares, transport
-
-    def _leave_one_out(self, stay: _Stay, procedures: list[int]) -> Doubles:
-        """Shares without vectors: how much each score falls when a diagnosis is left out, (known, top).
-
-        Falls below zero count as none; a procedure whose score falls for no diagnosis is shared evenly.
-        """
-        count = len(stay.codes)
-        if count == 1:
-            return np.ones((1, len(procedures)))
-        rest = Ragged.from_lists([np.delete(stay.rows.values, i).tolist() for i in range(count)])
-        falls = stay.scores[procedures].astype(np.float64) - stay.scorer.scores(rest)[:, procedures]
-        falls = np.maximum(falls, 0)  # (known, top)
-        total = falls.sum(axis=0)
-        return np.where(total > 0, falls / np.where(total > 0, total, 1), 1 / count)
-
-    def _reasons(self, stay: _Stay, shares: Doubles) -> tuple[results.Reason, ...]:
-        order, values = np.argsort(-shares, kind="stable").tolist(), shares.tolist()
-        return tuple(results.Reason(stay.codes[i], values[i]) for i in order)
-
     def _vectors(self, name: str) -> NDArray[np.float32]:
         if name not in self.files.arrays:
-            raise _no_vectors(self.files.method)
+            raise no_vectors(self.files.method)
         return self.files.arrays[name]
 
 
-@dataclass(frozen=True, eq=False)
-class _Stay:
-    """The diagnoses asked about, and what the model makes of those that it knows or that others stand in for."""
-
-    diagnoses: tuple[results.Diagnosis, ...]  # all
-    codes: tuple[str, ...]  # those that count, n of them
-    scorer: Scorer  # the model's own, or one of this stay's rows alone
-    rows: Ragged  # one row: the codes as that scorer's indices
-    vectors: NDArray[np.float32] | None  # (n, m)
-    mu: Doubles  # (n,)
-    scores: NDArray[np.float32]  # (p,)
-    probabilities: Doubles | None  # (p,)
-    mapping: tuple[results.Mapped, ...] | None
-
-    def probability(self, procedure: int | None) -> float | None:
-        """Of a procedure of the vocabulary, if the model is calibrated."""
-        if procedure is None or self.probabilities is None:
-            return None
-        return float(self.probabilities[procedure])
+def _diagnosis(
+    found: Found, significance: float = 0.0, mapping: tuple[results.Mapped, ...] | None = None
+) -> results.Diagnosis:
+    sources = tuple(one.code for one in mapping or () if found.code in one.to)
+    return results.Diagnosis(found.code, found.title, significance, found.status, found.stand_in, sources)
 
 
-def _no_vectors(method: str) -> ModelError:
-    return ModelError(f"Models of the method {method!r} have no vectors of codes.")
+def _explained(found: Found, stay: Stay, shares: dict[int, Doubles]) -> results.Procedure:
+    index = found.index
+    if index is None:
+        return results.Procedure(found.code, found.title, found.status)
+    return results.Procedure(
+        found.code,
+        found.title,
+        found.status,
+        stay.probability(index),
+        float(stay.scores[index]),
+        stay.rank(index),
+        stay.reasons(shares[index]),
+    )
 
 
 def _usable(asked: Sequence[Found], what: str) -> list[Found]:

@@ -7,12 +7,19 @@ calibration have none: they only rank.
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
+from importlib.resources import files
 from typing import Any, Literal
 
-from dx2px.inference.transport import Transport
+from dx2px.inference.plans import Plan
 
 Status = Literal["known", "backed-off", "unknown"]
+SCOPE = (
+    "The answers reproduce how the hospital stays in the model's data were coded, for billing, after the stay. "
+    "They are no medical advice."
+)
+EXPLANATION = "dx2px-explanation/1"  # the form that `explanation.schema.json` describes
 
 
 @dataclass(frozen=True)
@@ -60,23 +67,21 @@ class Diagnosis:
     significance: float
     status: Status
     stand_in: StandIn | None = None  # of a backed-off one
+    mapped_from: tuple[str, ...] = ()  # codes of the other version of ICD that it was put in the place of
 
     def to_dict(self) -> dict[str, Any]:
         record = dict(vars(self))
-        if self.stand_in is None:
-            del record["stand_in"]
-        else:
+        del record["stand_in"], record["mapped_from"]
+        if self.stand_in is not None:
             record["stand_in"] = dict(vars(self.stand_in))
+        if self.mapped_from:
+            record["mapped_from"] = list(self.mapped_from)
         return record
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A diagnosis's share in a recommended procedure.
-
-    With vectors: of the procedure's mass in the transport plan. Without: of the falls of its score when one diagnosis
-    after another is left out.
-    """
+    """A diagnosis's share in a procedure: of the procedure's mass in the model's plan, whose kind says what mass is."""
 
     code: str
     share: float
@@ -95,11 +100,11 @@ class Recommended:
 
 @dataclass(frozen=True, eq=False)
 class Recommendation:
-    """Procedures for a set of diagnoses, best first; `transport` is the plan behind the reasons, where there is one."""
+    """Procedures for a set of diagnoses, best first; `plan` is what their reasons are shares of."""
 
     diagnoses: tuple[Diagnosis, ...]
     recommendations: tuple[Recommended, ...]
-    transport: Transport | None
+    plan: Plan
     coverage: Coverage | None = None  # where a set was asked for
     mapping: tuple[Mapped, ...] | None = None  # where mapping was asked for
 
@@ -107,8 +112,7 @@ class Recommendation:
         record: dict[str, Any] = {
             "diagnoses": [diagnosis.to_dict() for diagnosis in self.diagnoses],
             "recommendations": [
-                {**vars(one), "because": [dict(vars(reason)) for reason in one.because]}
-                for one in self.recommendations
+                {**vars(one), "because": _reasons(one.because)} for one in self.recommendations
             ],
         }
         if self.coverage is not None:
@@ -118,42 +122,62 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Procedure:
-    """A procedure that is explained; one that the model does not know has no probability and no column in the plan."""
+    """A procedure that is explained; one that the model does not know has no numbers and no column in the plan."""
 
     code: str
     title: str
-    probability: float | None
     status: Status
+    probability: float | None = None  # None also where the model has no calibration
+    score: float | None = None  # what it is ranked by; its unit is the method's
+    rank: int | None = None  # among all procedures of the model
+    because: tuple[Reason, ...] = ()  # largest share first; shares sum to 1
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**vars(self), "because": _reasons(self.because)}
+
+
+@dataclass(frozen=True)
+class Source:
+    """The model behind an explanation."""
+
+    method: str
+    version: str  # of the dx2px that made it
+    fingerprint: str  # of all that its answers depend on
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """How the significance of the diagnoses flows to the procedures.
+    """What diagnoses lead to which procedures: one document, the same from Python, the command line and HTTP.
 
     Rows of the plan are the known and backed-off diagnoses, its columns the known procedures, both in the order listed.
     """
 
+    source: Source
     diagnoses: tuple[Diagnosis, ...]
     procedures: tuple[Procedure, ...]
-    transport: Transport
+    plan: Plan
     mapping: tuple[Mapped, ...] | None = None  # where mapping was asked for
 
     def to_dict(self) -> dict[str, Any]:
         return {
+            "schema": EXPLANATION,
+            "scope": SCOPE,
+            "model": asdict(self.source),
             "diagnoses": [diagnosis.to_dict() for diagnosis in self.diagnoses],
-            "procedures": [dict(vars(procedure)) for procedure in self.procedures],
-            "plan": {
-                "diagnoses": [one.code for one in self.diagnoses if one.status != "unknown"],
-                "procedures": [one.code for one in self.procedures if one.status == "known"],
-                "mass": self.transport.plan.tolist(),
-                "cost": self.transport.cost,
-                "marginal_error": self.transport.marginal_error,
-                "gap": self.transport.gap,
-                "iterations": self.transport.iterations,
-                "converged": self.transport.converged,
-            },
+            "procedures": [procedure.to_dict() for procedure in self.procedures],
+            "plan": self.plan.to_dict(),
             **_mapping(self.mapping),
         }
+
+
+def explanation_schema() -> dict[str, Any]:
+    """The JSON Schema of `Explanation.to_dict`."""
+    schema: dict[str, Any] = json.loads((files("dx2px.inference") / "explanation.schema.json").read_bytes())
+    return schema
+
+
+def _reasons(because: tuple[Reason, ...]) -> list[dict[str, Any]]:
+    return [dict(vars(reason)) for reason in because]
 
 
 def _mapping(mapping: tuple[Mapped, ...] | None) -> dict[str, Any]:

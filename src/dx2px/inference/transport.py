@@ -14,10 +14,14 @@ the two to the same plan.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dx2px.errors import ModelError
 
 BETA, TOLERANCE, GAP_TOLERANCE, MAX_STEPS = 0.5, 1e-3, 8e-3, 500
 CHECK_EVERY = 8
@@ -40,10 +44,15 @@ class Transport:
     @property
     def shares(self) -> Doubles:
         """Each procedure's column, scaled to sum 1; a procedure without mass is shared equally."""
-        mass = self.plan.sum(axis=0)
-        even = np.full_like(self.plan, 1 / len(self.plan))
-        columns: Doubles = np.divide(self.plan, mass, out=even, where=mass > 0)
-        return columns  # (d, p)
+        return column_shares(self.plan)  # (d, p)
+
+
+def column_shares(mass: Doubles) -> Doubles:
+    """Columns scaled to sum 1; one without mass is shared equally."""
+    total = mass.sum(axis=0)
+    even = np.full_like(mass, 1 / len(mass))
+    shares: Doubles = np.divide(mass, total, out=even, where=total > 0)
+    return shares  # (d, p)
 
 
 def solve(C: Doubles, mu: Doubles, nu: Doubles) -> Transport:
@@ -73,6 +82,23 @@ class Penalties:
     diagnoses: float = 0.0
     procedures: float = math.inf
     entropy: float = 0.05
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Penalties | None:
+        """Those that a saved model was trained with; None where its transport was the paper's."""
+        held = settings.get("transport")
+        if not isinstance(held, Mapping):
+            return None
+        given = [held.get("diagnosis_penalty"), held.get("procedure_penalty")]
+        if given == [None, None]:
+            return None
+        numbers = [
+            *(math.inf if price is None else price for price in given),
+            held.get("entropy", cls.entropy),
+        ]
+        if not all(isinstance(number, int | float) and number >= 0 for number in numbers) or not numbers[-1]:
+            raise ModelError("The model's settings of its transport cannot be used.")
+        return cls(*numbers)
 
 
 def solve_penalised(C: Doubles, mu: Doubles, nu: Doubles, penalties: Penalties | None = None) -> Transport:

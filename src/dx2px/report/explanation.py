@@ -1,56 +1,222 @@
-"""The paper's figure of one stay: significance of the diagnoses as bars, transport to the procedures as a heat map."""
+"""The paper's figure of one stay: descriptions, bars of significance, heat map of the plan.
+
+Everything is placed in inches on one sheet whose size follows from the texts, so that no label is cut, however many
+codes there are. Procedures stand above their columns, slanted; what the numbers mean stands in the corner beside them.
+"""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from dx2px.codes import dotted
+import numpy as np
+
+from dx2px.errors import InputError
 from dx2px.inference import Explanation
-from dx2px.report.figures import BLUE, save_figure
+from dx2px.report.explanation_sheet import (
+    BAR,
+    GAP,
+    LARGE,
+    LINE,
+    MARGIN,
+    ROW,
+    SIZE,
+    SLANT,
+    SMALL,
+    THEMES,
+    WIDE,
+    Sheet,
+    Theme,
+    inches,
+)
+from dx2px.report.explanation_words import HEADING, percent, sent
+from dx2px.report.figures import check_format, save_figure
+from dx2px.storage import write_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-LONGEST_TITLE = 60
-MAP = "viridis"  # readable without colour vision
-ROW, COLUMN = 0.28, 0.55  # inches for a diagnosis and for a procedure
-FOOTNOTE = "How stays were coded, as the model learned it: no medical advice."
-
-
-def save_explanation(explanation: Explanation, path: str | os.PathLike[str]) -> None:
-    """Diagnoses downwards, procedures across with their titles below; the figure grows with their numbers."""
     from matplotlib.figure import Figure
 
-    diagnoses = [d for d in explanation.diagnoses if d.status != "unknown"]
-    procedures = [p for p in explanation.procedures if p.status == "known"]
-    upper, lower = 0.8 + ROW * len(diagnoses), 0.3 + 0.2 * len(procedures)
-    wide = 1.0 + COLUMN * len(procedures)
-    figure = Figure(figsize=(6.6 + wide, upper + lower), layout="constrained")
-    grid = figure.add_gridspec(2, 2, width_ratios=[1.8, wide], height_ratios=[upper, lower])
-    bars, heat = figure.add_subplot(grid[0, 0]), figure.add_subplot(grid[0, 1])
-    _bars(bars, [_line(d.code, d.title) for d in diagnoses], [d.significance for d in diagnoses])
-    image = heat.imshow(explanation.transport.plan, cmap=MAP, aspect="auto", vmin=0)
-    heat.set_yticks([])
-    heat.set_xticks(range(len(procedures)), [dotted(p.code) for p in procedures], rotation=45, ha="right")
-    heat.set_title("transport T", loc="left", fontsize=10)
-    figure.colorbar(image, ax=heat)
-    legend = figure.add_subplot(grid[1, :])
-    legend.axis("off")
-    lines = [*(_line(p.code, p.title) for p in procedures), "", FOOTNOTE]
-    legend.text(0, 1, "\n".join(lines), va="top", fontsize=9, color="0.2", transform=legend.transAxes)
-    save_figure(figure, path)
+ThemeName = Literal["light", "dark"]
+PAGE_ENDING = ".html"
+HEAT_STEPS = 48  # of the scale
 
 
-def _bars(axes: Axes, labels: list[str], values: list[float]) -> None:
-    axes.barh(range(len(labels)), values, color=BLUE)
-    axes.set_yticks(range(len(labels)), labels)
-    axes.invert_yaxis()
-    axes.set_xlim(left=0)
-    axes.set_title("significance μ", loc="left", fontsize=10)
-    axes.spines[["top", "right"]].set_visible(False)
+def check_ending(path: str | os.PathLike[str]) -> None:
+    """Refuse, before any work, a file ending that no explanation can have."""
+    if Path(path).suffix.lower() != PAGE_ENDING:
+        check_format(path)
 
 
-def _line(code: str, title: str) -> str:
-    short = title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1] + "…"
-    return f"{dotted(code)}  {short}"
+def save_explanation(
+    explanation: Explanation, path: str | os.PathLike[str], theme: ThemeName = "light"
+) -> None:
+    """Write the figure as .png, .svg or .pdf, or an .html page to point at, which follows its reader's theme."""
+    check_ending(path)
+    if explanation.plan.mass is None:
+        raise InputError("There is nothing to draw: the model knows none of the codes.")
+    if Path(path).suffix.lower() == PAGE_ENDING:
+        from dx2px.report.explanation_page import explanation_page
+
+        write_text(path, explanation_page(explanation))
+    else:
+        save_figure(explanation_figure(explanation, theme), path)
+
+
+def explanation_figure(explanation: Explanation, theme: ThemeName = "light") -> Figure:
+    """The figure, its size grown to its texts."""
+    from matplotlib.figure import Figure
+
+    sheet = Sheet.of(explanation)
+    colours = THEMES[theme]
+    figure = Figure(figsize=(sheet.width, sheet.height), facecolor=colours.sheet)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_xlim(0, sheet.width)
+    axes.set_ylim(sheet.height, 0)
+    axes.axis("off")
+    brush = _Brush(axes, colours)
+    _corner(brush, sheet)
+    _heads(brush, sheet)
+    _rows(brush, sheet, explanation)
+    _cells(brush, sheet, explanation)
+    _foot(brush, sheet, explanation)
+    return figure
+
+
+@dataclass(frozen=True)
+class _Brush:
+    """Writes and paints on the sheet."""
+
+    axes: Axes
+    theme: Theme
+
+    def write(self, x: float, y: float, text: str, size: float = SIZE, **how: Any) -> None:
+        how = {"color": self.theme.ink, "va": "center_baseline"} | how
+        self.axes.text(x, y, text, fontsize=size, parse_math=False, **how)
+
+    def paint(self, x: float, y: float, width: float, height: float, colour: str) -> None:
+        from matplotlib.patches import Rectangle
+
+        self.axes.add_patch(Rectangle((x, y), width, height, facecolor=colour, edgecolor="none"))
+
+    def heat(self) -> Any:
+        from matplotlib.colors import LinearSegmentedColormap
+
+        return LinearSegmentedColormap.from_list("heat", self.theme.heat, N=256)
+
+    def readable(self, heat: float) -> str:
+        """The theme's ink or its sheet, whichever stands out more on a cell of this heat, 0 to 1."""
+        from matplotlib.colors import to_rgb
+
+        ground = _luminance(self.heat()(heat)[:3])
+        away = {name: abs(_luminance(to_rgb(name)) - ground) for name in (self.theme.ink, self.theme.sheet)}
+        return max(away, key=lambda name: away[name])
+
+
+def _corner(brush: _Brush, sheet: Sheet) -> None:
+    muted = brush.theme.muted
+    brush.write(MARGIN, MARGIN + 0.1, HEADING, LARGE, weight="bold")
+    y = MARGIN + 0.4
+    for line in sheet.heading:
+        brush.write(MARGIN, y, line, SIZE)
+        y += LINE
+    for line in sheet.prose:
+        brush.write(MARGIN, y + 0.06, line, SIZE, color=muted)
+        y += LINE
+    under = sheet.top - 0.13
+    brush.write(MARGIN, under, "diagnosis", SMALL, color=muted)
+    brush.write(sheet.bars, under, "significance μ", SMALL, color=muted)
+
+
+def _heads(brush: _Brush, sheet: Sheet) -> None:
+    for place, (code, title) in enumerate(sheet.heads):
+        x, y = sheet.cells + sheet.cell * (place + 0.5), sheet.top - 0.08
+        how: dict[str, Any] = {"rotation": SLANT, "rotation_mode": "anchor", "va": "baseline"}
+        brush.write(x, y, code, SIZE, weight="bold", **how)
+        along = (inches(code, SIZE, True) + 0.08) * float(np.cos(np.radians(SLANT)))
+        brush.write(x + along, y - along, title, SIZE, color=brush.theme.muted, **how)
+
+
+def _rows(brush: _Brush, sheet: Sheet, explanation: Explanation) -> None:
+    largest = max((row.significance for row in sheet.rows), default=0) or 1.0
+    for place, (row, share) in enumerate(zip(sheet.rows, sent(explanation), strict=True)):
+        y = sheet.top + ROW * (place + 0.5)
+        brush.write(MARGIN, y, row.code, weight="bold")
+        brush.write(sheet.titles, y, row.title, color=brush.theme.muted)
+        if row.note:
+            x = sheet.titles + inches(row.title, SIZE) + 0.1
+            brush.write(x, y, row.note, SMALL, color=brush.theme.muted, style="italic")
+        long = BAR * row.significance / largest
+        brush.paint(sheet.bars, y - 0.075, long, 0.15, brush.theme.rest)
+        brush.paint(sheet.bars, y - 0.075, long * share, 0.15, brush.theme.bar)
+        brush.write(sheet.bars + long + 0.06, y, percent(row.significance), SMALL, color=brush.theme.muted)
+
+
+def _cells(brush: _Brush, sheet: Sheet, explanation: Explanation) -> None:
+    mass = explanation.plan.mass
+    if mass is None:
+        return
+    x = sheet.cells + sheet.cell * np.arange(mass.shape[1] + 1)
+    y = sheet.top + ROW * np.arange(mass.shape[0] + 1)
+    scaled = _scaled(mass, float(mass.max()))
+    brush.axes.pcolormesh(
+        *(x, y, scaled),
+        cmap=brush.heat(),
+        vmin=0,
+        vmax=1,
+        edgecolors=brush.theme.sheet,
+        linewidth=1.2,
+    )
+    if sheet.cell < WIDE:
+        return
+    for (row, column), value in np.ndenumerate(mass):
+        if value >= 0.0005:
+            text = f"{100 * value:.1f}" if value < 0.0995 else f"{100 * value:.0f}"
+            colour = brush.readable(float(scaled[row, column]))
+            at = sheet.cells + sheet.cell * (column + 0.5), sheet.top + ROW * (row + 0.5)
+            brush.write(*at, text, SMALL, ha="center", color=colour)
+
+
+def _foot(brush: _Brush, sheet: Sheet, explanation: Explanation) -> None:
+    """Probabilities under their columns, the scale of the heat under the diagnoses, and what all this is not."""
+    theme, y = brush.theme, sheet.bottom + 0.2
+    known = [p for p in explanation.procedures if p.status == "known"]
+    upright = sheet.cell < WIDE
+    if any(p.probability is not None for p in known):
+        brush.write(sheet.cells - GAP, y, "probability", SMALL, ha="right", color=theme.muted)
+        for place, one in enumerate(known):
+            at = sheet.cells + sheet.cell * (place + 0.5)
+            text = "–" if one.probability is None else percent(one.probability)
+            how: dict[str, Any] = {"rotation": 90, "va": "top"} if upright else {}
+            brush.write(at, y - 0.1 if upright else y, text, SMALL, ha="center", **how)
+    _scale(brush, sheet, explanation, y)
+    for place, line in enumerate(sheet.scope):
+        at = sheet.height - MARGIN - LINE * (len(sheet.scope) - 1 - place)
+        brush.write(MARGIN, at, line, SMALL, color=theme.muted)
+
+
+def _scale(brush: _Brush, sheet: Sheet, explanation: Explanation, y: float) -> None:
+    mass = explanation.plan.mass
+    largest = 0.0 if mass is None else float(mass.max())
+    words = inches("mass", SMALL)
+    x, step = MARGIN + words + 0.1, 1.5 / HEAT_STEPS
+    brush.write(MARGIN, y, "mass", SMALL, color=brush.theme.muted)
+    colours = brush.heat()
+    for place in range(HEAT_STEPS):
+        brush.paint(x + step * place, y - 0.06, step * 1.05, 0.12, colours((place + 0.5) / HEAT_STEPS))
+    for share in (0, 0.5, 1):
+        # Colour grows with the root of mass, so that small masses can be seen.
+        label = percent(largest * share**2)
+        brush.write(x + 1.5 * share, y + 0.18, label, SMALL, ha="center", color=brush.theme.muted)
+
+
+def _luminance(rgb: tuple[float, float, float]) -> float:
+    """Lightness as the eye has it, 0 to 1, near enough to compare."""
+    light = sum(part * value**2.2 for part, value in zip((0.2126, 0.7152, 0.0722), rgb, strict=True))
+    return float(light ** (1 / 2.2))
+
+
+def _scaled(mass: np.ndarray[Any, Any], largest: float) -> np.ndarray[Any, Any]:
+    return np.sqrt(mass / largest) if largest > 0 else np.zeros_like(mass)

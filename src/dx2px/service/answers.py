@@ -9,34 +9,21 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 from dx2px.codes import Kind, dotted, find, is_listed, title
 from dx2px.errors import CodeError, InputError, ModelError
-from dx2px.inference import Model
+from dx2px.inference import Model, PlanChoice
 from dx2px.inference.audit import audit_stay
 from dx2px.inference.lookup import Found, Lookup
+from dx2px.inference.results import SCOPE
 from dx2px.service.problems import ProblemError, refuse
 from dx2px.version import __version__
 
-SCOPE = (
-    "The answers reproduce how the hospital stays in the model's data were coded, for billing, after the stay. "
-    "They are no medical advice."
-)
 _TESTED_AT_A_TIME = 50
 _METRICS_ROW = re.compile(r"^\|\s*(\d+)\s*\|\s*([\d.]+)\s*\|\s*([\d.]+)\s*\|\s*([\d.]+)\s*\|$", re.MULTILINE)
-_NO_PLAN: Mapping[str, Any] = {
-    "diagnoses": [],
-    "procedures": [],
-    "mass": [],
-    "cost": 0.0,
-    "marginal_error": 0.0,
-    "gap": 0.0,
-    "iterations": 0,
-    "converged": True,
-}
 
 
 class Answers:
@@ -62,20 +49,20 @@ class Answers:
             return {"diagnoses": self._all_unknown(diagnoses, error), "recommendations": []}
 
     def explain(
-        self, diagnoses: Sequence[str], procedures: Sequence[str] | None, top: int, mapped: bool = False
+        self,
+        diagnoses: Sequence[str],
+        procedures: Sequence[str] | None,
+        top: int,
+        mapped: bool = False,
+        plan: PlanChoice = "own",
     ) -> dict[str, Any]:
-        """The transport plan between diagnoses and procedures; empty where the model knows none of either."""
+        """What leads to procedures; with an empty plan where the model knows none of either kind of code."""
         try:
-            return self.model.explain(diagnoses, procedures, top, map=mapped).to_dict()
+            return self.model.explain(diagnoses, procedures, top, map=mapped, plan=plan).to_dict()
         except InputError as error:
             if isinstance(error, CodeError | ModelError):
                 raise _refusal(error) from None
-            told = self.recommend(diagnoses, 1, mapped=mapped)["diagnoses"]
-            asked = [
-                _shown(found, "probability", None)
-                for found in self.model.procedures.find_all(procedures or ())
-            ]
-            return {"diagnoses": told, "procedures": asked, "plan": dict(_NO_PLAN)}
+            return self.model.unexplained(diagnoses, procedures or (), map=mapped).to_dict()
 
     def audit(self, name: str | None, diagnoses: Sequence[str], procedures: Sequence[str]) -> dict[str, Any]:
         """What a coded stay has too much, and what it may lack."""
@@ -154,6 +141,7 @@ class Answers:
             self.codes("a", kind, 1)
             self.codes("0000000", kind, 1)
         self.recommend(["icd9cm:4280", "icd10cm:I509"], 1, mapped=True)
+        self.model.explain(codes[:1], top=1)
 
     @cached_property
     def _lookups(self) -> dict[Kind, Lookup]:
@@ -171,7 +159,7 @@ class Answers:
         listed = self.model.diagnoses.find_all(texts)
         if any(found.status != "unknown" for found in listed):
             raise _refusal(error) from None
-        return [_shown(found, "significance", 0.0) for found in listed]
+        return [_unknown(found) for found in listed]
 
 
 def _refusal(error: InputError) -> ProblemError:
@@ -188,8 +176,8 @@ def _refusal(error: InputError) -> ProblemError:
     )
 
 
-def _shown(found: Found, measure: str, value: float | None) -> dict[str, Any]:
-    return {"code": found.code, "title": found.title, measure: value, "status": found.status}
+def _unknown(found: Found) -> dict[str, Any]:
+    return {"code": found.code, "title": found.title, "significance": 0.0, "status": found.status}
 
 
 def _found(code: str, text: str, known: bool) -> dict[str, Any]:

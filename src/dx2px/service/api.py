@@ -99,7 +99,8 @@ class _Routes:
 
     async def explain(self, request: Request) -> Response:
         body = await bodies.read(request, schemas.ExplainRequest)
-        return reply(self.served.answers.explain(body.diagnoses, body.procedures, body.top, body.map))
+        answers = self.served.answers
+        return reply(answers.explain(body.diagnoses, body.procedures, body.top, body.map, body.plan))
 
     async def audit(self, request: Request) -> Response:
         body = await bodies.read(request, schemas.AuditRequest)

@@ -15,8 +15,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from starlette.responses import JSONResponse, Response
 
+from dx2px.inference.results import SCOPE
 from dx2px.service import problems, schemas
-from dx2px.service.answers import SCOPE
 
 _REASONS = {
     400: "The request cannot be read, or its Host is not trusted.",

@@ -72,6 +72,9 @@ class ExplainRequest(Asked):
     )
     top: Top = 5
     map: Mapped = False
+    plan: Literal["own", "transport"] = Field(
+        default="own", description="The model's own plan, or the paper's transport plan."
+    )
 
 
 class CodedStay(Asked):
@@ -135,22 +138,39 @@ class RecommendAnswer(Told):
 class Procedure(Told):
     code: str
     title: str
+    status: Literal["known", "unknown"]
     probability: Probability | None
-    status: str
+    score: float | None = Field(description="What it is ranked by, in the method's own unit.")
+    rank: Annotated[int, Field(ge=1)] | None = Field(description="Its place among all procedures.")
+    because: list[Reason] = Field(description="The diagnoses it comes from, the largest share first.")
 
 
 class Plan(Told):
+    kind: Literal["coupling", "transport", "penalised-transport", "leave-one-out"]
+    reading: str = Field(description="What mass means in a plan of this kind.")
+    faithfulness: str = Field(description="How often such plans name the cause of a procedure, as measured.")
     diagnoses: list[str] = Field(description="Rows of `mass`.")
     procedures: list[str] = Field(description="Columns of `mass`.")
-    mass: list[list[Share]]
-    cost: float
-    marginal_error: float
-    gap: float
-    iterations: int
-    converged: bool
+    mass: list[list[Annotated[float, Field(ge=0)]]]
+    cost: float | None = Field(description="Null, as the four below, where nothing was solved.")
+    marginal_error: float | None
+    gap: float | None
+    iterations: int | None
+    converged: bool | None
+
+
+class Source(Told):
+    method: str
+    version: str = Field(description="Of the dx2px that made the model.")
+    fingerprint: str = Field(description="Of all that the model's answers depend on.")
 
 
 class ExplainAnswer(Told):
+    """An explanation, the same document as from the command line."""
+
+    version: Literal["dx2px-explanation/1"] = Field(alias="schema")
+    scope: str
+    model: Source
     diagnoses: list[Diagnosis]
     procedures: list[Procedure]
     plan: Plan

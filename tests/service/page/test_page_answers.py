@@ -110,6 +110,7 @@ def test_ribbons_carry_the_transport_plan(page: Any, model: Model) -> None:
         " [one.dataset.diagnosis, one.dataset.procedure, Number(one.dataset.mass)])"
     )
     plan = model.explain(STAY, top=5).to_dict()["plan"]
+    assert page.text("#figure-trust") == f"{plan['reading']} {plan['faithfulness']}"
     mass = {
         (diagnosis, procedure): plan["mass"][i][j]
         for i, diagnosis in enumerate(plan["diagnoses"])

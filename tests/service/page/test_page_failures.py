@@ -65,7 +65,8 @@ def test_a_method_without_a_plan_still_gets_a_figure(page: Any, weather: Any) ->
     page.open("dx=585.6,518.81")
     page.procedures()
     page.find("#figure .ribbon")
-    assert "no transport plan" in page.text("#figure-note")
+    assert "has no plan for this" in page.text("#figure-note")
+    assert page.text("#figure-trust") == ""
 
 
 def test_late_answers_are_dropped(page: Any, weather: Any) -> None:

@@ -7,7 +7,8 @@
  *   stand_in?: {code: string, title: string, codes: number}}} Diagnosis
  * @typedef {{rank: number, code: string, title: string, probability: number | null, because: Reason[]}} Recommended
  * @typedef {{diagnoses: Diagnosis[], recommendations: Recommended[], coverage?: any}} Recommendation
- * @typedef {{diagnoses: string[], procedures: string[], mass: number[][], converged?: boolean}} Plan
+ * @typedef {{diagnoses: string[], procedures: string[], mass: number[][], kind?: string, reading?: string,
+ *   faithfulness?: string, converged?: boolean | null}} Plan
  * @typedef {{diagnoses: Diagnosis[], procedures: any[], plan: Plan}} Explanation
  * @typedef {{code: string, title: string, probability: number | null, rank: number, because: Reason[]}} Finding
  * @typedef {{id: string, unsupported: Finding[], missing: Finding[], unknown: string[]}} Audited

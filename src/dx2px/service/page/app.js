@@ -44,7 +44,7 @@ async function consult(body, signal) {
     { diagnoses: body.diagnoses, procedures, top: procedures.length },
     signal,
   ).catch((problem) => {
-    if (problem.kind === "refused") return null; // a method without vectors has no plan
+    if (problem.kind === "refused") return null; // the list stands without a plan
     throw problem;
   });
   return { found, explanation };

@@ -1,4 +1,4 @@
-// The figure of the transport: flow, heat map or table, redrawn when the answer, the choice or the width changes.
+// The figure of the plan: flow, heat map or table, redrawn when the answer, the choice or the width changes.
 
 import { all, byId, keepingFocus, node } from "./dom.js";
 import { dotted, percent } from "./codes.js";
@@ -12,7 +12,7 @@ import { current, update } from "./state.js";
  * @typedef {object} Picture
  * @property {import("./api.js").Plan} plan
  * @property {Map<string, string>} titles of all its codes
- * @property {boolean} exact whether it is the model's transport plan, not shares of reasons
+ * @property {boolean} exact whether it is a plan of the server's, not shares of reasons
  * @property {boolean} agrees whether its shares are those of the reasons
  */
 
@@ -23,9 +23,9 @@ const PROSE = {
   heat: "Each cell is the mass that passes from its diagnosis to its procedure, in percent of all.",
   table: "Mass that passes from each diagnosis to each procedure, in percent of all.",
 };
-const SHARES = " This model has no transport plan: drawn from the shares of the reasons above.";
+const SHARES = " The server has no plan for this: drawn from the shares of the reasons above.";
 const APART =
-  " The reasons above are the model's own weights; the transport is another view and may differ from them.";
+  " The transport was solved for the procedures drawn alone, so its shares may differ from the reasons above.";
 const UNFINISHED = " The transport did not converge: take it as rough.";
 
 /** @type {Picture | null} */
@@ -86,6 +86,7 @@ function describe(text) {
   const { exact, agrees, plan } = picture;
   const unsure = !exact ? SHARES : plan.converged === false ? UNFINISHED : agrees ? "" : APART;
   byId("figure-note").textContent = text || PROSE[current().view] + unsure;
+  byId("figure-trust").textContent = [plan.reading, plan.faithfulness].filter(Boolean).join(" ");
 }
 
 function table({ plan, titles }) {
@@ -113,7 +114,7 @@ function table({ plan, titles }) {
     );
   return node(
     "div",
-    { class: "scroller", tabindex: 0, role: "region", "aria-label": "Table of the transport" },
+    { class: "scroller", tabindex: 0, role: "region", "aria-label": "Table of the plan" },
     node(
       "table",
       {},

@@ -1,4 +1,4 @@
-// The transport as a flow: ribbons from diagnoses to procedures, as thick as the mass that passes.
+// The plan as a flow: ribbons from diagnoses to procedures, as thick as the mass that passes.
 
 import { shape } from "./dom.js";
 import { dotted, percent } from "./codes.js";

@@ -1,4 +1,4 @@
-// The transport as a heat map: a row a diagnosis, a column a procedure. Six steps of colour, so that the figures
+// The plan as a heat map: a row a diagnosis, a column a procedure. Six steps of colour, so that the figures
 // written on them can be read; the exact numbers are in the table.
 
 import { shape } from "./dom.js";

@@ -1,0 +1,128 @@
+"""Where things lie in the figure of an explanation: a sheet in inches, as large as its texts ask, and its colours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from dx2px.inference import Explanation
+from dx2px.inference.results import SCOPE
+from dx2px.report.explanation_words import Row, remarks, rows_of, shortened, shown_code, subtitle
+
+SIZE, SMALL, LARGE = 8.5, 7.5, 13.0  # points
+MARGIN, GAP, BAR = 0.25, 0.14, 1.25  # inches, as all lengths below
+ROW, LINE = 0.255, 0.155  # height of a diagnosis and of a line of small print
+WIDE, NARROW = 0.52, 0.27  # width of a procedure with and without numbers in its cells
+FEW = 14  # procedures up to which cells carry numbers
+LONGEST_TITLE, LONGEST_NOTE, LONGEST_HEAD = 62, 70, 44
+SLANT = 45  # degrees
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours; heat runs in one hue from the sheet to the strongest, so that lightness alone tells it."""
+
+    sheet: str
+    ink: str
+    muted: str
+    bar: str
+    rest: str  # the part of a bar that goes elsewhere
+    heat: tuple[str, ...]
+
+
+THEMES: dict[str, Theme] = {
+    "light": Theme(
+        *("#ffffff", "#17212b", "#4f5d6a", "#0f5c66", "#b5d2d5"),
+        ("#f1f4f5", "#d6e8ea", "#a5ced3", "#5fa7af", "#1d7480", "#0b4a53"),
+    ),
+    "dark": Theme(
+        *("#181f26", "#e9eef3", "#a9b6c2", "#6cc6cf", "#2c5359"),
+        ("#212b33", "#20393e", "#23565d", "#2f7f88", "#69bec7", "#c4f1f5"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The texts and where things lie: x of titles, bars, cells; y of the first row and of the foot."""
+
+    rows: list[Row]
+    heads: list[tuple[str, str]]
+    heading: list[str]  # what this is
+    prose: list[str]
+    scope: list[str]
+    titles: float
+    bars: float
+    cells: float
+    top: float
+    cell: float
+    width: float
+    height: float
+
+    @classmethod
+    def of(cls, explanation: Explanation) -> Sheet:
+        rows = [_fitted(row) for row in rows_of(explanation)]
+        known = [p for p in explanation.procedures if p.status == "known"]
+        heads = [(shown_code(p.code), shortened(p.title, LONGEST_HEAD)) for p in known]
+        titles, bars, cells = _columns(rows)
+        cell = WIDE if len(heads) <= FEW else NARROW
+        room = cells - MARGIN - GAP
+        heading = wrapped(subtitle(explanation), room, SIZE)
+        prose = [line for text in remarks(explanation) for line in wrapped(text, room, SIZE)]
+        reach = _reach(heads)
+        top = MARGIN + max(0.62 + LINE * (len(heading) + len(prose)), reach + 0.3) + 0.42
+        width = cells + cell * len(heads) + max(reach - cell / 2, 0) + MARGIN + 0.1
+        scope = wrapped(SCOPE, width - 2 * MARGIN)
+        height = top + ROW * len(rows) + 0.95 + LINE * len(scope)
+        return cls(rows, heads, heading, prose, scope, titles, bars, cells, top, cell, width, height)
+
+    @property
+    def bottom(self) -> float:
+        return self.top + ROW * len(self.rows)
+
+
+def _fitted(row: Row) -> Row:
+    longest = max(LONGEST_TITLE - round(0.7 * len(row.note)), 26)
+    return Row(row.code, shortened(row.title, longest), shortened(row.note, LONGEST_NOTE), row.significance)
+
+
+def _row_width(row: Row) -> float:
+    return inches(row.title, SIZE) + (0.1 + inches(row.note, SMALL) if row.note else 0)
+
+
+def _columns(rows: list[Row]) -> tuple[float, float, float]:
+    """Where titles, bars and cells begin."""
+    titles = MARGIN + max(inches(row.code, SIZE, True) for row in rows) + GAP
+    bars = max(titles + max(_row_width(row) for row in rows) + GAP, MARGIN + 3.6)  # room for the prose
+    return titles, bars, bars + BAR + inches("100 %", SMALL) + 2 * GAP
+
+
+def _reach(heads: list[tuple[str, str]]) -> float:
+    """How high, and how far to the right, the longest slanted name reaches."""
+    longest = max((inches(f"{code}  {title}", SIZE, True) for code, title in heads), default=0.0)
+    return longest * float(np.cos(np.radians(SLANT)))
+
+
+def wrapped(text: str, width: float, size: float = SMALL) -> list[str]:
+    """Lines no wider than so many inches, but for single words that are."""
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and inches(longer, size) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
+
+
+@cache
+def inches(text: str, size: float, bold: bool = False) -> float:
+    """How wide a text is."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=size, weight="bold" if bold else "normal")
+    width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
+    return float(width) / 72

@@ -1,0 +1,80 @@
+"""The cohort in a report: codes a stay, most frequent codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dx2px.cohort import KindSummary
+from dx2px.evaluation.subgroups import SMALLEST
+from dx2px.report.markup import Markup, el
+from dx2px.report.page.charts import Bar, histogram
+from dx2px.report.page.content import Content
+from dx2px.report.page.words import code, figure, percent, section, table
+
+
+def cohort_section(content: Content) -> Markup:
+    """The paper's Figure 2, and which codes are common."""
+    summary = content.summary
+    settings = ", ".join(f"{name} {value}" for name, value in summary.settings.items() if value is not None)
+    people = "" if summary.patients is None else f" of {summary.patients:,} patients"
+    return section(
+        "cohort",
+        "Cohort",
+        el(
+            "p",
+            f"All {summary.stays:,} stays{people} of {content.cohort_name} (source {summary.source or 'unknown'}"
+            f"{f'; {settings}' if settings else ''}), not the measured part alone. Bars of fewer than {SMALLEST} stays "
+            "are joined with their neighbours.",
+        ),
+        el(
+            "div",
+            _codes_a_stay("diagnoses", summary.diagnoses, 0),
+            _codes_a_stay("procedures", summary.procedures, 1),
+            class_="figures",
+        ),
+        el(
+            "details",
+            el("summary", "Most frequent codes"),
+            _frequent(summary.diagnoses),
+            _frequent(summary.procedures),
+        ),
+    )
+
+
+def pooled(histogram: Sequence[int], least: int = SMALLEST) -> list[tuple[int, int, int]]:
+    """Bars (from, to, stays) of at least `least` stays each: small ones are joined from the high end downwards."""
+    bars: list[tuple[int, int, int]] = []
+    high, stays = len(histogram) - 1, 0
+    for n in range(len(histogram) - 1, -1, -1):
+        stays += histogram[n]
+        if stays >= least:
+            bars.append((n, high, stays))
+            high, stays = n - 1, 0
+    if stays and bars:
+        _, high, more = bars.pop()
+        bars.append((next(n for n, count in enumerate(histogram) if count), high, more + stays))
+    return bars[::-1]
+
+
+def _codes_a_stay(name: str, kind: KindSummary, series: int) -> Markup:
+    bars = [
+        Bar(_span(low, high, kind), stays, f"{_span(low, high, kind)} {name}: {stays:,} stays")
+        for low, high, stays in pooled(kind.histogram)
+    ]
+    chart = histogram(bars, f"{name} in a stay", "stays", series)
+    return figure(f"{name.capitalize()} in a stay: mean {kind.mean:.1f}, median {kind.median:g}", chart)
+
+
+def _span(low: int, high: int, kind: KindSummary) -> str:
+    if low == high:
+        return str(low)
+    return f"{low}+" if high == len(kind.histogram) - 1 else f"{low}–{high}"
+
+
+def _frequent(kind: KindSummary) -> Markup:
+    rows = [
+        [code(one.code), f"{one.stays:,}", percent(one.share)]
+        for one in kind.frequent
+        if one.stays >= SMALLEST
+    ]
+    return table(["code", "stays", "of all"], rows, numbers=(1, 2))

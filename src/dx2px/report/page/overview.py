@@ -1,0 +1,95 @@
+"""The head of a report: what was measured, on what, and the row of the paper's Table 1."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dx2px.evaluation.breakdown import HALF_WIDTH
+from dx2px.evaluation.metrics import Metrics
+from dx2px.evaluation.projection import ProjectionCounts
+from dx2px.report.markup import Child, Markup, el
+from dx2px.report.page.content import Content
+from dx2px.report.page.words import SCOPE, few, section, table
+
+
+def head(content: Content) -> list[Markup]:
+    """Title, scope and the main numbers."""
+    files = content.model.files
+    metrics = content.metrics
+    facts = [
+        ("stays measured", f"{len(metrics):,}", _part(content)),
+        (
+            "diagnoses · procedures",
+            f"{len(files.diagnoses):,} · {len(files.procedures):,}",
+            "codes the model knows",
+        ),
+        ("F1@5", f"{metrics.mean('f1')[5]:.1f}%", "mean over stays"),
+        ("recall@10", f"{metrics.mean('recall')[10]:.1f}%", "of a stay's procedures"),
+    ]
+    if content.trust is not None:
+        facts.append(("calibration error", f"{content.trust.top.ece:.3f}", "ten most probable of each stay"))
+    tiles = [el("div", el("dt", name), el("dd", value, el("small", note))) for name, value, note in facts]
+    return [
+        el("h1", f"Report of {content.name}"),
+        el("p", f"Method {files.method}, measured on {content.cohort_name}.", class_="muted"),
+        el("p", SCOPE, class_="scope"),
+        el("dl", tiles, class_="facts"),
+    ]
+
+
+def accuracy_section(content: Content) -> Markup:
+    """Recall, precision and F1 of the first 1, 3, 5 and 10, beside what popularity alone gives."""
+    metrics, popular = content.metrics, content.popular
+    heads = ["%", "recall", "precision", "F1"]
+    if popular is not None:
+        heads.append("F1, popularity")
+    rows = [_row(metrics, popular, place) for place in range(len(metrics.at))]
+    told = (
+        f"Means over {len(metrics):,} stays ({_part(content)}). Recall: the share of a stay's coded procedures among "
+        "the first so many; precision: the share of these that were coded; F1: their harmonic mean, averaged over "
+        "stays. ± is half of a 90 % interval over stays."
+    )
+    if popular is not None:
+        told += " The last column recommends the same most frequent procedures to everybody: what a model must beat."
+    return section(
+        "accuracy",
+        "Accuracy",
+        el("p", told),
+        table(heads, rows, numbers=range(1, len(heads))),
+        _set_aside(content.measured.counts) if content.measured.counts is not None else None,
+    )
+
+
+def _row(metrics: Metrics, popular: Metrics | None, place: int) -> list[Child]:
+    """A row of the table: the first so many recommendations."""
+    cells: list[Child] = [f"top {metrics.at[place]}"]
+    for measure in ("recall", "precision", "f1"):
+        values = 100 * getattr(metrics, measure)[:, place]
+        margin = HALF_WIDTH * float(np.std(values)) / math.sqrt(len(values))
+        cells.append([f"{values.mean():.1f}", el("small", f" ±{margin:.1f}", class_="muted")])
+    return cells if popular is None else [*cells, f"{100 * popular.f1[:, place].mean():.1f}"]
+
+
+def _part(content: Content) -> str:
+    if content.measured.counts is not None:
+        return "a cohort it did not learn from"
+    return {"test": "held out, the test part", "train": "training part", "all": "all stays"}[
+        content.measured.part
+    ]
+
+
+def _set_aside(counts: ProjectionCounts) -> Markup:
+    asides = (("diagnoses", counts.diagnoses), ("procedures", counts.procedures))
+    told = " ".join(
+        f"{one.codes_set_aside:,} of {one.codes:,} distinct {kind} ({few(one.entries_set_aside)} of {one.entries:,} "
+        f"entries) are unknown to the model and were set aside."
+        for kind, one in asides
+    )
+    return el(
+        "p",
+        f"The model did not learn from this cohort. {told} {counts.stays_kept:,} of {counts.stays:,} stays keep a "
+        "diagnosis and a procedure.",
+        class_="notice",
+    )

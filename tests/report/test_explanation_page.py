@@ -1,0 +1,179 @@
+"""The page of an explanation: self-contained, deaf to markup, and read by pointer and by keyboard alike."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dx2px.inference import Explanation, Model
+from dx2px.report.explanation_page import INVITATION, explanation_page
+from dx2px.report.explanation_words import percent
+
+from .test_explanation import drawn
+
+HOSTILE = "<img src=x onerror=window.hurt=1>\"'><script>window.hurt=1</script>&amp;"
+RIGHT, DOWN, TAB = "\ue014", "\ue015", "\ue004"
+VOID = {"meta", "input", "br", "img"}
+
+
+class Parsed(HTMLParser):
+    """Elements and their attributes; every element must be closed in its turn."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.stack: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.stack.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def explained() -> Explanation:
+    model = Model(
+        drawn(
+            "coupling",
+            ["icd9cm:25000", "icd9cm:4280", "icd9cm:5856"],
+            ["icd9pcs:3722", "icd9pcs:3893", "icd9pcs:3995"],
+        )
+    )
+    return model.explain(["585.6", "428.0", "250.00", "428.9"], top=3)
+
+
+def test_it_parses_and_asks_for_nothing_from_outside(explained: Explanation) -> None:
+    text = explanation_page(explained)
+    parsed = Parsed(text)
+    assert parsed.stack == []
+    assert not re.search(r"https?:|//[a-z]|@import|url\(", text)
+    loading = {"src", "href", "srcset", "data", "action", "style", "onclick"}
+    assert [tag for tag, attributes in parsed.tags if loading & attributes.keys()] == []
+    (policy,) = (a["content"] for _, a in parsed.tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy is not None
+    assert policy.startswith("default-src 'none'")
+
+
+def test_every_mass_and_share_is_in_the_table(explained: Explanation) -> None:
+    cells = [attributes for tag, attributes in Parsed(explanation_page(explained)).tags if tag == "td"]
+    masses = [one["data-mass"] for one in cells if "data-mass" in one]
+    assert masses == [percent(value) for value in explained.plan.mass.ravel().tolist()]
+    shares = [one["data-share"] for one in cells if "data-share" in one]
+    assert shares == [percent(value) for value in explained.plan.shares.ravel().tolist()]
+
+
+def test_titles_are_text(explained: Explanation) -> None:
+    poisoned = replace(
+        explained,
+        diagnoses=tuple(replace(one, title=HOSTILE) for one in explained.diagnoses),
+        procedures=tuple(replace(one, title=HOSTILE) for one in explained.procedures),
+    )
+    parsed = Parsed(explanation_page(poisoned))
+    assert [tag for tag, _ in parsed.tags].count("script") == 1
+    assert "img" not in [tag for tag, _ in parsed.tags]
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Any]:
+    """Debian's Chromium without a window."""
+    pytest.importorskip("selenium", reason="selenium is not installed")
+    from selenium import webdriver
+
+    chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or chromedriver is None:
+        pytest.skip("no browser: install chromium and chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    flags = ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "window-size=1280,1000")
+    for flag in flags:
+        options.add_argument(f"--{flag}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=chromedriver))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def opened(driver: Any, explained: Explanation, tmp_path: Path) -> Iterator[Any]:
+    path = tmp_path / "e.html"
+    path.write_text(explanation_page(explained), encoding="utf-8")
+    driver.get(path.as_uri())
+    yield driver
+    assert [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def said(driver: Any) -> str:
+    return str(driver.execute_script("return document.getElementById('said').textContent"))
+
+
+def expected(explained: Explanation, row: int, column: int) -> list[str]:
+    diagnosis, procedure = explained.diagnoses[row], explained.procedures[column]
+    mass, share = explained.plan.mass[row, column], explained.plan.shares[row, column]
+    return [
+        diagnosis.title,
+        procedure.title,
+        f"{percent(mass)} of all mass",
+        f"{percent(share)} of what leads to",
+    ]
+
+
+def test_pointing_at_a_cell_tells_both_titles_and_the_mass(opened: Any, explained: Explanation) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+
+    assert said(opened) == INVITATION
+    cells = opened.find_elements(By.CSS_SELECTOR, "td[data-mass]")
+    ActionChains(opened, duration=0).move_to_element(cells[3 * 1 + 2]).perform()
+    for part in expected(explained, 1, 2):
+        assert part in said(opened)
+    ActionChains(opened, duration=0).move_to_element(opened.find_element(By.TAG_NAME, "h1")).perform()
+    assert said(opened) == INVITATION
+
+
+def test_the_arrow_keys_walk_the_table(opened: Any, explained: Explanation) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    opened.execute_script("document.querySelector('input').focus()")
+    ActionChains(opened, duration=0).send_keys(TAB).perform()
+    assert explained.diagnoses[0].title in said(opened)
+    ActionChains(opened, duration=0).send_keys(RIGHT, RIGHT, DOWN).perform()
+    for part in expected(explained, 1, 1):
+        assert part in said(opened)
+    ActionChains(opened, duration=0).send_keys("\ue013", "\ue013").perform()  # up to the procedure itself
+    leading = explained.procedures[1].because[0]
+    assert explained.procedures[1].title in said(opened)
+    assert percent(leading.share) in said(opened)
+
+
+def test_colours_follow_the_readers_theme_and_choice(opened: Any) -> None:
+    def colour(selector: str) -> str:
+        script = "return getComputedStyle(document.querySelector(arguments[0])).backgroundColor"
+        return str(opened.execute_script(script, selector))
+
+    found = {}
+    for theme in ("light", "dark"):
+        wishes = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
+        opened.execute_cdp_cmd("Emulation.setEmulatedMedia", wishes)
+        found[theme] = colour("body"), colour("td[data-mass]")
+    assert found["light"][0] == "rgb(255, 255, 255)"
+    assert found["light"] != found["dark"]
+    before = opened.execute_script("return document.querySelector('table').className")
+    opened.execute_script("document.querySelector('input[value=share]').click()")
+    after = opened.execute_script("return document.querySelector('table').className")
+    assert ("by-mass" in before, "by-share" in after) == (True, True)
+    assert opened.execute_script("return document.getElementById('most').textContent") == "100 %"
