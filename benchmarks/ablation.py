@@ -91,6 +91,7 @@ def variations(base: Ablated) -> dict[str, Ablated]:
         "mean of pairs, no attention": replace(base, network=MeanOfPairs),
         "BCE instead of softmax": replace(base, network=Bce),
         "no weights of stays": model(balance=1e9),
+        "no decay": model(decay=0.0),
         "no dropout of features": model(dropout=1e-9),
         "no dropout of diagnoses": model(diagnosis_dropout=0.0),
         "half the dimensions": model(dim=base.model.dim // 2),

@@ -22,8 +22,8 @@ def batch(seed: int = 0, stays: int = 60) -> Batch:
     return Batch(diagnoses, procedures, Ragged.from_lists([[(c + 1) % 5] for c in causes.tolist()]))
 
 
-def stepper(steps: int = 60, seed: int = 0) -> CouplingStepper:
-    network = CouplingNetwork(9, 5, CouplingConfig(dim=8))
+def stepper(steps: int = 60, seed: int = 0, config: CouplingConfig | None = None) -> CouplingStepper:
+    network = CouplingNetwork(9, 5, config or CouplingConfig(dim=8))
     network.init(torch.Generator().manual_seed(0), np.ones(9), np.full(5, 0.2))
     return CouplingStepper(network, AdamConfig(lr=0.05), OneCycle(steps), seed)
 
@@ -68,3 +68,16 @@ def test_a_resumed_stepper_goes_on_as_if_never_stopped() -> None:
 def test_another_seed_leaves_out_others() -> None:
     losses = {stepper(seed=seed).step(batch()).loss_predictive for seed in (0, 0, 1)}
     assert len(losses) == 2
+
+
+def test_own_parts_shrink_by_rate_and_decay_and_nothing_else_does() -> None:
+    free, drawn = (
+        stepper(config=CouplingConfig(dim=8, decay=decay, dropout=0.0, diagnosis_dropout=0.0))
+        for decay in (0.0, 0.5)
+    )
+    for one in (free, drawn):
+        one.step(batch())
+    factor = 1 - 0.5 * 0.05 * OneCycle(60).rate(0)
+    for name, there in free.network.named_parameters():
+        expected = there * factor if name in ("U", "V") else there
+        torch.testing.assert_close(drawn.network.get_parameter(name), expected, rtol=1e-6, atol=0.0)

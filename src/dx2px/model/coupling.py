@@ -10,6 +10,8 @@ So a reason is not found afterwards: the score is the sum of its reasons.
 
 While the model learns, u_d, s_d and v_p are sums of a part of the code's own and one that all codes of its ICD
 category share, so that a rare code leans on its siblings; `folded` adds them up, and a saved model holds the sums.
+Every step also draws the own parts towards zero, that is, towards the category: rare codes the most, since the data
+seldom push back.
 
 The loss of a stay is −w_i Σ_{p∈P_i} log Σ_d π(d,p) with w_i = (1 + κ)/(κ + |P_i|). A hit in the top L counts
 2/(L + |P_i|) in F1@L, so κ = L would rank for F1@L alone; one κ in between serves all.
@@ -45,6 +47,7 @@ class CouplingConfig:
     dropout: float = 0.4  # of the features of each h_d
     diagnosis_dropout: float = 0.1  # of whole diagnoses; one is always left
     balance: float = 2.0  # κ
+    decay: float = 0.3  # of the vectors' own parts, a step and unit of learning rate
     init_scale: float = 0.1  # deviation of U and V at the start
 
     def __post_init__(self) -> None:
@@ -54,6 +57,8 @@ class CouplingConfig:
         for name, value in (("dropout", self.dropout), ("diagnosis dropout", self.diagnosis_dropout)):
             if not 0 <= value < 1:
                 problems.append(f"{name} must be at least 0 and below 1, not {value}")
+        if not self.decay >= 0:
+            problems.append(f"decay must be at least 0, not {self.decay}")
         for name, value in (("balance", self.balance), ("initial scale", self.init_scale)):
             if not value > 0:
                 problems.append(f"{name} must be positive, not {value}")
@@ -129,6 +134,12 @@ class CouplingNetwork(nn.Module):
             unseen &= ~known[self.of_diagnosis]
         self.s[unseen] = UNSEEN
         return self
+
+    @torch.no_grad()
+    def shrink(self, rate: float) -> None:
+        """Draw the codes' own vectors towards zero, by the decay and the learning rate of a step."""
+        for X in (self.U, self.V):
+            X.mul_(1 - rate * self.config.decay)
 
     def folded(self) -> tuple[Tensor, Tensor, Tensor]:
         """U, V and s with the shared parts added."""

@@ -46,8 +46,10 @@ class CouplingStepper:
         return result
 
     def update(self) -> None:
-        """Move along the gradient, with the learning rate that the schedule has for this step."""
-        self.optimiser.update(self.optimiser.config.lr * self.schedule.rate(self.optimiser.steps))
+        """Move along the gradient, with the learning rate that the schedule has for this step, and shrink."""
+        rate = self.optimiser.config.lr * self.schedule.rate(self.optimiser.steps)
+        self.optimiser.update(rate)
+        self.network.shrink(rate)
 
     def gradient(self, batch: Batch) -> StepResult:
         """The batch's loss, a sum over its stays; its gradient is left in the optimiser."""
