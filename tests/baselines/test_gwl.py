@@ -79,6 +79,20 @@ def test_a_warm_start_meets_both_marginals_and_single_precision_agrees() -> None
     assert float((single.plan - found.plan).abs().sum()) < 2e-3
 
 
+@pytest.mark.parametrize("seed", [2, 3])
+def test_no_mass_is_lost_where_the_plan_grows_sharp(seed: int) -> None:
+    """Distances of counts and the published γ: a plan in single precision ended with errors of 0.31 and 0.20 here."""
+    rng = np.random.default_rng(seed)
+    D, P = (rng.random((400, codes)) < rng.beta(0.5, 6, codes) for codes in (60, 25))
+    graphs = Graphs.of(*(sparse.csr_matrix(X.astype(np.float32)) for X in (D, P)))
+    seen_d, seen_p = graphs.mu > 0, graphs.nu > 0
+    parts = (graphs.D[seen_d][:, seen_d], graphs.P[seen_p][:, seen_p], graphs.mu[seen_d], graphs.nu[seen_p])
+    K = torch.zeros(len(parts[2]), len(parts[3]))
+    found = couple(*parts, K, CouplingConfig(steps=2000))
+    assert found.column_error < 0.1
+    assert found.plan.dtype == torch.float32
+
+
 def test_taking_off_each_rows_least_cost_changes_nothing() -> None:
     """The loop of the paper, in double precision, as it reads."""
     Cs, Ct, mu, nu, K = problem()

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dx2px.model.folder import ModelFiles, write_folder
+from dx2px.model.folder import write_folder
+from invented import random_files
 
 STAYS = 60_000
 # The command with parts of 2,048 stays instead of 131,072, so that a small file has many.
@@ -47,17 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a random model and sixty thousand stays of its codes and some others."""
     path = tmp_path_factory.mktemp("population")
     rng = np.random.default_rng(0)
-    shapes = {"U": (60, 16), "V": (20, 16), "A": (2, 16, 16), "a": (2, 16), "B": (2, 2), "b": (2,)}
-    files = ModelFiles(
-        method="e+sa+ma",
-        settings={"model": {"dim": 16, "heads": 2}},
-        diagnoses=tuple(f"icd9cm:{4000 + 4 * i}" for i in range(60)),
-        procedures=tuple(f"icd9pcs:{3000 + i}" for i in range(20)),
-        arrays={name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()},
-        history=pa.table({"epoch": [1]}),
-        card="# Random\n",
-    )
-    write_folder(path / "model", files)
+    write_folder(path / "model", random_files("e+sa+ma", 60, 20, dim=16, heads=2))
     codes = pa.array([f"icd9cm:{4000 + i}" for i in range(240)] + ["icd9cm:V700"])
     lengths = rng.integers(0, 8, STAYS)
     offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))

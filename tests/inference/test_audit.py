@@ -21,10 +21,10 @@ from dx2px.inference import Model
 from dx2px.inference.audit_file import check_findings_path
 from dx2px.inference.audit_stream import audited_blocks
 from dx2px.model.calibration import Calibration, Curve
-from dx2px.model.folder import LAYOUTS, ModelFiles
+from dx2px.model.folder import LAYOUTS
+from invented import partly_learned
 
 TEXTS = pa.list_(pa.string())
-SIZES = {"diagnosis": 120, "procedure": 30, "dim": 24, "head": 4}
 LOOSE = AuditSettings(precision=0.02, wrong=0.2, omitted=0.2)
 # Steep, so that probabilities reach both ends and there are findings of both kinds.
 CALIBRATION = Calibration(
@@ -39,29 +39,7 @@ CLEAR = AuditSettings(precision=0.5)
 
 
 def random_model(method: str) -> Model:
-    """Random weights; every fourth code of a run of ICD-9 is known, every tenth of these was never learned."""
-    rng = np.random.default_rng(0)
-    arrays = {
-        name: rng.normal(size=tuple(SIZES[axis] for axis in axes)).astype(np.float32)
-        for name, axes in LAYOUTS[method].items()
-    }
-    counts = tuple(0 if place % 10 == 3 else place + 1 for place in range(SIZES["diagnosis"]))
-    if "seen" in arrays:
-        arrays["seen"] = (np.array(counts) > 0).astype(np.float32)
-    return Model(
-        ModelFiles(
-            method=method,
-            settings={},
-            diagnoses=tuple(f"icd9cm:{4000 + 4 * i}" for i in range(SIZES["diagnosis"])),
-            procedures=tuple(f"icd9pcs:{3000 + i}" for i in range(SIZES["procedure"])),
-            arrays=arrays,
-            history=pa.table({"epoch": [1]}),
-            card="",
-            diagnosis_counts=counts,
-            procedure_counts=tuple(range(0, 300, 10)),
-            calibration=CALIBRATION,
-        )
-    )
+    return Model(partly_learned(method, procedure_counts=tuple(range(0, 300, 10)), calibration=CALIBRATION))
 
 
 def random_stays(stays: int) -> pa.RecordBatch:

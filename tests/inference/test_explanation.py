@@ -20,8 +20,7 @@ from dx2px.inference.plans import BEST_POSSIBLE, CAUSES_NAMED, READINGS, faithfu
 from dx2px.inference.results import EXPLANATION
 from dx2px.inference.transport import Penalties, cosine_costs, solve, solve_penalised
 from dx2px.model.folder import LAYOUTS, ModelFiles
-
-from .conftest import SIGMOID
+from invented import SIGMOID
 
 ROOT = Path(__file__).parents[2]
 DIAGNOSES = ("icd9cm:25000", "icd9cm:25001", "icd9cm:2720", "icd9cm:4280", "icd9cm:4289", "icd9cm:5856")

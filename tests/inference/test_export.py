@@ -13,8 +13,7 @@ from dx2px.codes import title
 from dx2px.errors import InputError
 from dx2px.inference import Model, export
 from dx2px.model.folder import ModelFiles
-
-from .conftest import DIAGNOSES, PROCEDURES, planted
+from invented import DIAGNOSES, PROCEDURES, planted_files
 
 KINDS = ["diagnosis"] * len(DIAGNOSES) + ["procedure"] * len(PROCEDURES)
 
@@ -25,7 +24,7 @@ def random_model() -> Model:
     scale = 10.0 ** rng.integers(-30, 30, (9, 7))
     vectors = (rng.standard_normal((9, 7)) * scale).astype(np.float32)
     arrays = {"U": vectors[:5], "V": vectors[5:]}
-    files = planted("e+ma")
+    files = planted_files("e+ma")
     return Model(ModelFiles(files.method, {}, files.diagnoses, files.procedures, arrays, files.history, ""))
 
 

@@ -15,10 +15,10 @@ from dx2px import score_batches
 from dx2px.errors import InputError
 from dx2px.inference import Model, encoding
 from dx2px.model.calibration import Calibration, Curve
-from dx2px.model.folder import LAYOUTS, ModelFiles
+from dx2px.model.folder import LAYOUTS
+from invented import partly_learned
 
 TEXTS = pa.list_(pa.string())
-SIZES = {"diagnosis": 120, "procedure": 30, "dim": 24, "head": 4}
 CALIBRATION = Calibration(
     centred=True,
     first=Curve(np.array([-9.0, -2.0, 0.0]), np.array([-7.0, -1.0, 2.0])),
@@ -30,28 +30,7 @@ CALIBRATION = Calibration(
 
 
 def random_model(method: str, seed: int = 0) -> Model:
-    """Random weights; every fourth code of a run of ICD-9 is in the vocabulary, every tenth of these unlearned."""
-    rng = np.random.default_rng(seed)
-    arrays = {
-        name: rng.normal(size=tuple(SIZES[axis] for axis in axes)).astype(np.float32)
-        for name, axes in LAYOUTS[method].items()
-    }
-    counts = tuple(0 if place % 10 == 3 else place + 1 for place in range(SIZES["diagnosis"]))
-    if "seen" in arrays:
-        arrays["seen"] = (np.array(counts) > 0).astype(np.float32)
-    return Model(
-        ModelFiles(
-            method=method,
-            settings={},
-            diagnoses=tuple(f"icd9cm:{4000 + 4 * i}" for i in range(SIZES["diagnosis"])),
-            procedures=tuple(f"icd9pcs:{3000 + i}" for i in range(SIZES["procedure"])),
-            arrays=arrays,
-            history=pa.table({"epoch": [1]}),
-            card="",
-            diagnosis_counts=counts,
-            calibration=CALIBRATION,
-        )
-    )
+    return Model(partly_learned(method, seed, calibration=CALIBRATION))
 
 
 def random_lists(stays: int, seed: int = 1) -> list[list[str]]:
@@ -214,7 +193,7 @@ def test_without_calibration_there_are_no_probabilities() -> None:
 
 def test_more_than_all_procedures_are_all() -> None:
     (found,) = answer([["4000"]], random_model("e+sa+ma"), top=99)
-    assert len(set(found["recommendations"])) == len(found["scores"]) == SIZES["procedure"]
+    assert len(set(found["recommendations"])) == len(found["scores"]) == 30
     assert found["scores"] == sorted(found["scores"], reverse=True)
 
 

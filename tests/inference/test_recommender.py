@@ -15,8 +15,7 @@ from dx2px.codes import title
 from dx2px.errors import CodeError, InputError, ModelError
 from dx2px.inference import Model
 from dx2px.model.folder import write_folder
-
-from .conftest import planted
+from invented import planted_files
 
 
 def test_each_diagnosis_brings_its_procedure(model: Model) -> None:
@@ -76,7 +75,7 @@ def test_a_set_of_stated_coverage_is_what_reaches_its_threshold(model: Model) ->
 
 
 def test_a_model_made_before_there_was_a_calibration_only_ranks(tmp_path: Path, model: Model) -> None:
-    write_folder(tmp_path / "old", replace(planted(), calibration=None))
+    write_folder(tmp_path / "old", replace(planted_files("e+sa+ma"), calibration=None))
     old = Model.load(tmp_path / "old")
     answers = [one.recommend(["428.0", "250.00"], top=4) for one in (old, model)]
     assert [one.probability for one in answers[0].recommendations] == [None] * 4
@@ -145,7 +144,7 @@ def test_a_text_that_fits_two_codes_of_the_model_must_name_its_system(model: Mod
 
 @pytest.mark.parametrize("method", ["e+pooling", "e+ma"])
 def test_without_self_attention_all_diagnoses_weigh_the_same(tmp_path: Path, method: str) -> None:
-    write_folder(tmp_path / "m", planted(method))
+    write_folder(tmp_path / "m", planted_files(method))
     answer = Model.load(tmp_path / "m").recommend(["428.0", "250.00", "icd9cm:0389"])
     assert [one.significance for one in answer.diagnoses] == pytest.approx([1 / 3] * 3)
 
@@ -205,7 +204,7 @@ def test_a_model_says_what_it_is(model: Model) -> None:
 
 
 def test_a_vocabulary_of_the_wrong_kind_is_refused() -> None:
-    files = planted()
+    files = planted_files("e+sa+ma")
     object.__setattr__(files, "diagnoses", ("icd9pcs:0017", *files.diagnoses[1:]))
     with pytest.raises(ModelError, match="vocabulary cannot be used"):
         Model(files)

@@ -13,24 +13,14 @@ import pytest
 from dx2px import score_file
 from dx2px.errors import InputError, ModelError
 from dx2px.inference import Model
-from dx2px.model.folder import ModelFiles, write_folder
+from dx2px.model.folder import write_folder
+from invented import random_files
 
 STAYS = 5000
 
 
 def write_model(path: Path, seed: int) -> Path:
-    rng = np.random.default_rng(seed)
-    shapes = {"U": (60, 16), "V": (20, 16), "A": (2, 16, 16), "a": (2, 16), "B": (2, 2), "b": (2,)}
-    files = ModelFiles(
-        method="e+sa+ma",
-        settings={"model": {"dim": 16, "heads": 2}},
-        diagnoses=tuple(f"icd9cm:{4000 + 4 * i}" for i in range(60)),
-        procedures=tuple(f"icd9pcs:{3000 + i}" for i in range(20)),
-        arrays={name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()},
-        history=pa.table({"epoch": [1]}),
-        card="# Random\n",
-    )
-    write_folder(path, files)
+    write_folder(path, random_files("e+sa+ma", 60, 20, dim=16, heads=2, seed=seed))
     return path
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,8 @@ from dx2px.evaluation.benchmark import (
 )
 from dx2px.evaluation.benchmark.tables import Cell, _cell
 from dx2px.evaluation.recipe import load_recipe
-from dx2px.report.benchmark import comparisons_markdown, latex, markdown, page
+from dx2px.report.benchmark import latex, markdown
+from dx2px.report.benchmark_page import page
 
 ROOT = Path(__file__).parents[3]
 METHODS = ("popularity", "cooccurrence")
@@ -70,37 +72,11 @@ def test_all_layouts_carry_the_same_numbers(finished: list[Job]) -> None:
         assert shown in text
         assert "11.0" in text
     assert "**" in markdown(rows)
-    assert comparisons_markdown(comparisons).count("\n") == 2 + 4
-
-
-def test_co_occurrence_beats_popularity_beyond_doubt(finished: list[Job]) -> None:
-    found = compare(finished, "cooccurrence")
-    assert [(c.other, c.top) for c in found] == [("popularity", top) for top in (1, 3, 5, 10)]
-    five = found[2]
-    assert five.low < five.difference < five.high
-    assert five.low > 0
-    assert five.verdict == "cooccurrence"
-    rows = {row.method: row.cells["5", "f1"].mean for row in rows_of(finished)}
-    assert five.difference == pytest.approx(rows["cooccurrence"] - rows["popularity"])
-
-
-def test_a_method_against_itself_is_undecided(finished: list[Job], tmp_path: Path) -> None:
-    """Two names, the same hits: the interval is exactly zero, and no method is called better."""
-    twin = [job for job in finished if job.method == "popularity"]
-    renamed = [Job(**{**job.__dict__, "method": "bpr"}) for job in twin]
-    for job, other in zip(twin, renamed, strict=True):
-        record = json.loads(job.file.read_text()) | {"key": other.key()}
-        file = tmp_path / f"fold{job.split.fold}.json"
-        file.write_text(json.dumps(record))
-        file.with_suffix(".npz").write_bytes(job.details.read_bytes())
-        object.__setattr__(other, "file", file)
-    found = compare([*twin, *renamed], "popularity")
-    assert all((c.difference, c.low, c.high, c.verdict) == (0, 0, 0, "undecided") for c in found)
 
 
 def test_a_failed_run_is_shown_and_the_others_go_on(cohort: Path, tmp_path: Path) -> None:
     jobs = plan([cohort], BenchmarkConfig(("popularity",), folds=3), tmp_path)
-    lost = Job(**{**jobs[0].__dict__, "cohort": str(tmp_path / "gone.parquet")})
+    lost = replace(jobs[0], cohort=replace(jobs[0].cohort, path=str(tmp_path / "gone.parquet")))
     failed = run_all([lost, *jobs[1:]], 1, lambda progress: None)
     assert failed == [lost]
     assert "There is no cohort file" in lost.failure.read_text()
@@ -120,10 +96,36 @@ def test_a_killed_run_is_shown_as_such(cohort: Path, tmp_path: Path) -> None:
     assert "ended with code -9" in jobs[0].failure.read_text()
 
 
-def test_a_result_of_other_settings_does_not_count(finished: list[Job], cohort: Path) -> None:
-    other = plan([cohort], BenchmarkConfig(METHODS, folds=5, run_folds=2), finished[0].file.parents[3])
-    assert other[0].file == finished[0].file
-    assert all(job.result() is None for job in other)
+def test_time_and_memory_are_in_the_table_of_runs(finished: list[Job]) -> None:
+    runs = runs_table(finished).to_pydict()
+    results = [result for job in finished if (result := job.result())]
+    assert runs["cpu_seconds"] == [result["cpu_seconds"] for result in results]
+    assert runs["peak_mb"] == [result["peak_mb"] for result in results]
+    assert all(0 < mb < 8192 for mb in runs["peak_mb"])
+
+
+def test_processor_time_is_the_median_of_the_runs_that_measured_it(
+    finished: list[Job], tmp_path: Path
+) -> None:
+    """Older runs did not measure it: they count for the metrics, and not for the time."""
+    jobs = [replace(job, file=tmp_path / job.method / job.file.name) for job in finished]
+    times: dict[tuple[str, int], float | None] = {
+        ("popularity", 0): None,
+        ("popularity", 1): None,
+        ("cooccurrence", 0): None,
+        ("cooccurrence", 1): 7.0,
+    }
+    for job, kept in zip(jobs, finished, strict=True):
+        record = json.loads(kept.file.read_text())
+        del record["cpu_seconds"]
+        seconds = times[job.method, job.split.fold]
+        job.file.parent.mkdir(exist_ok=True)
+        job.file.write_text(json.dumps(record | ({} if seconds is None else {"cpu_seconds": seconds})))
+    rows = {row.method: row for row in rows_of(jobs)}
+    assert (rows["popularity"].cpu_seconds, rows["cooccurrence"].cpu_seconds) == (None, 7.0)
+    assert runs_table(jobs)["cpu_seconds"].to_pylist().count(None) == 3
+    assert "| – |" in markdown(list(rows.values()))
+    assert "| 7.0 |" in markdown(list(rows.values()))
 
 
 def test_intervals_are_student_s() -> None:

@@ -1,0 +1,129 @@
+"""A kept run stands for a job only where stays, split, seed and settings are the job's."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dx2px import InputError
+from dx2px.cohort.synthetic import SyntheticConfig, generate
+from dx2px.evaluation.benchmark import BenchmarkConfig, CohortId, Job, plan
+from dx2px.evaluation.benchmark.runs import run_job
+from dx2px.evaluation.benchmark.settings import configured, same_settings
+from dx2px.evaluation.methods import METHODS
+from dx2px.evaluation.run import SplitConfig, learn
+
+
+@pytest.fixture(scope="module")
+def cohort(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cohort") / "tiny.parquet"
+    generate(SyntheticConfig(stays=300))[0].save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def kept(cohort: Path, tmp_path_factory: pytest.TempPathFactory) -> Job:
+    jobs = plan(
+        [cohort], BenchmarkConfig(("cooccurrence",), folds=3, run_folds=1), tmp_path_factory.mktemp("out")
+    )
+    run_job(jobs[0], threads=1)
+    return jobs[0]
+
+
+def test_the_run_stands_for_its_own_job(kept: Job) -> None:
+    assert kept.result() is not None
+
+
+def test_another_cohort_under_the_same_name_does_not_reuse_it(kept: Job, tmp_path: Path) -> None:
+    other = tmp_path / "tiny.parquet"
+    generate(SyntheticConfig(stays=300), seed=1)[0].save(other)
+    out = kept.file.parents[3]
+    job = plan([other], BenchmarkConfig(("cooccurrence",), folds=3, run_folds=1), out)[0]
+    assert job.file == kept.file
+    assert job.key() == kept.key()
+    assert job.result() is None
+
+
+def test_the_same_stays_under_another_path_do(kept: Job, cohort: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "tiny.parquet"
+    copy.write_bytes(cohort.read_bytes())
+    assert replace(kept, cohort=CohortId.of(copy)).result() is not None
+
+
+def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.parquet"
+    generate(SyntheticConfig(stays=100))[0].save(path)
+    before = CohortId.of(path)
+    generate(SyntheticConfig(stays=101))[0].save(path)
+    assert CohortId.of(path).data != before.data
+
+
+def test_a_cohort_that_changes_after_planning_fails_its_runs(kept: Job, tmp_path: Path) -> None:
+    path = tmp_path / "tiny.parquet"
+    generate(SyntheticConfig(stays=100))[0].save(path)
+    job = replace(kept, cohort=replace(kept.cohort, path=str(path)), file=tmp_path / "fold0.json")
+    with pytest.raises(InputError, match="no longer the cohort"):
+        run_job(job, threads=1)
+    assert not job.file.exists()
+
+
+@pytest.mark.parametrize("change", [{"seed": 5}, {"split": SplitConfig(by="stay", folds=4, fold=0)}])
+def test_another_seed_or_split_does_not_reuse_it(kept: Job, change: dict[str, Any]) -> None:
+    assert replace(kept, **change).result() is None
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda record: record["settings"].update(deltas=[0.1]),  # another grid
+        lambda record: record.pop("data"),
+        lambda record: record.update(data="0" * 64),
+    ],
+)
+def test_a_record_of_other_settings_or_stays_does_not_count(kept: Job, tmp_path: Path, edit: Any) -> None:
+    record = json.loads(kept.file.read_text())
+    edit(record)
+    job = replace(kept, file=tmp_path / "fold0.json")
+    job.file.write_text(json.dumps(record))
+    assert job.result() is None
+
+
+def test_what_validation_chose_is_not_compared(kept: Job, tmp_path: Path) -> None:
+    record = json.loads(kept.file.read_text())
+    assert "chosen" in record["settings"]
+    record["settings"]["chosen"] = {"form": "log", "delta": 99.0}
+    job = replace(kept, file=tmp_path / "fold0.json")
+    job.file.write_text(json.dumps(record))
+    assert job.result() is not None
+
+
+def test_a_setting_newer_than_the_record_counts_as_its_default() -> None:
+    """Else every setting added to a method would throw away all of its runs."""
+    defaults: dict[str, Any] = {"dim": 200, "model": {"heads": 8, "new": 1}}
+    kept = {"dim": 200, "model": {"heads": 8}, "chosen": 3}
+    assert same_settings(defaults, defaults, kept)
+    assert not same_settings({"dim": 200, "model": {"heads": 8, "new": 2}}, defaults, kept)
+    assert not same_settings({"dim": 100, "model": {"heads": 8}}, defaults, kept)
+    assert not same_settings({"dim": 200, "model": {"heads": 4}}, defaults, kept)
+    assert not same_settings({"model": {"heads": 8}}, defaults, {"model": "none"})
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in ("dwl", "gwl", "mlp", "bpr")])
+def test_what_a_method_records_holds_what_it_was_set_to(method: str) -> None:
+    """The other four record their configuration in the same line of code; their runs take long."""
+    cohort = generate(SyntheticConfig(stays=120))[0]
+    seed = 3
+    found = learn(cohort, METHODS[method](), SplitConfig(by="stay", folds=2), seed=seed, threads=1)
+    record = json.loads(json.dumps(found.recommender.settings()))
+    asked = configured(method, {}, seed)
+    assert same_settings(asked, {}, record)
+    assert bool(asked) == (method != "popularity")
+
+
+def test_a_swept_setting_is_part_of_what_is_asked() -> None:
+    assert configured("e+sa+ma", {"dim": 20}, 0)["model"]["dim"] == 20
+    assert configured("e+sa+ma", {}, 0)["model"]["dim"] == 200
