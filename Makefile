@@ -3,9 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Of `make results`: where the open data lie, and how many runs go at a time.
+DATA ?= ../shared/data
+JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench clean
+.PHONY: help setup demo test check format bench results tables clean
 
 help: ## Show the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -37,6 +40,12 @@ format: $(READY) ## Rewrite the sources in the project's format
 
 bench: $(READY) ## Run the benchmarks and print their tables
 	$(BIN)/python benchmarks/run.py
+
+results: $(READY) ## Run what docs/results.md lacks (hours), then make its tables; DATA=…, JOBS=…
+	$(BIN)/python experiments/results.py --data $(DATA) --jobs $(JOBS)
+
+tables: $(READY) ## Make all tables and figures of docs/results.md from the runs under results/
+	$(BIN)/python experiments/results.py --tables-only
 
 clean: ## Remove what the commands made
 	rm -rf $(VENV) demo build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -26,6 +26,7 @@ BENCHMARKS = (
     "streaming",
     "vocabulary",
     "elastic",
+    "baselines",
 )
 
 

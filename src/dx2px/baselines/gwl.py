@@ -12,10 +12,11 @@ Disclosed: this is the paper's cosine variant. The released code departs from th
 mixing and loss) and was not used. Node weights are numbers of stays, since a code that only occurs alone has no degree;
 counts are symmetric. Where the paper is silent: a batch of step 2 draws 100 diagnoses, without replacement within an
 epoch, and 100 procedures, and restricts all terms to them; Reg is a sum, so the coupling steers little; the
-coupling's loop ends once the plan changes by less than 1e-4. On NHDS it does not within the published 200 steps: the
-plan then depends on the last digits of the arithmetic; the scores, which Reg decides, hardly do. A perfect fit of Reg
-scores by 1/(1 + w), which is flat from some twenty common stays on: good at finding some fitting procedure, poor at
-their order.
+coupling's loop ends once the plan changes by less than 1e-4. On NHDS it does not within the published 200 steps; the
+scores, which Reg decides, are the same without it. A perfect fit of Reg scores by 1/(1 + w), which is flat from some
+twenty common stays on: good at finding some fitting procedure, poor at their order. And there is no perfect fit: the
+more stays, the more pairs of codes are to lie near each other, until no vectors can. Both are measured in
+docs/reproduction.md.
 
 Axes: d diagnosis codes, p procedures, m dimensions; s and t the codes of a batch.
 """

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dx2px.cli.console import print_text, remark, working
+from dx2px.cli.board import board
+from dx2px.cli.console import print_text, remark
 from dx2px.cli.learning import SplitName, sleep_while_waiting
 from dx2px.errors import InputError
 
@@ -16,12 +17,6 @@ if TYPE_CHECKING:
     from dx2px.evaluation.benchmark import Job
 
 OverName = StrEnum("OverName", ["dim", "alpha", "heads"])
-GRIDS: dict[str, tuple[float, ...]] = {
-    "dim": (20, 50, 100, 200, 300),
-    "alpha": (0.01, 0.1, 1, 10),
-    "heads": (1, 4, 8, 12, 16),
-}
-
 Out = Annotated[Path, typer.Option(help="Folder of the results; runs found there are not run again.")]
 Jobs = Annotated[int, typer.Option(help="Runs at a time; the cores are shared out among them.", min=1)]
 
@@ -53,6 +48,7 @@ def benchmark(
     sleep_while_waiting()
     from dx2px.evaluation.benchmark import plan
     from dx2px.evaluation.recipe import load_recipe
+    from dx2px.report.benchmark_files import write_benchmark
 
     files = [*(cohorts or []), *(cohort or [])]
     if not files:
@@ -61,9 +57,10 @@ def benchmark(
     config = _config(loaded.config if loaded else None, methods, folds, run_folds, split_by)
     _check_files(files)
     planned = plan(files, config, out)
-    failed = _run(planned, jobs, "benchmark")
-    _write_benchmark(planned, out, against or config.methods[-1], loaded.published if loaded else None)
-    _finish(failed, out)
+    failed = run_jobs(planned, jobs, "benchmark")
+    published = loaded.published if loaded else None
+    _show(write_benchmark(planned, out, against or config.methods[-1], published))
+    finish(failed, out)
 
 
 def sweep(
@@ -78,23 +75,15 @@ def sweep(
 ) -> None:
     """Show how F1 depends on the dimension, the transport weight or the number of heads, as in the paper's figure."""
     sleep_while_waiting()
-    from dx2px.evaluation.benchmark import BenchmarkConfig, plan, rows_of
-    from dx2px.report.sweep import save_sweep, sweep_markdown
-    from dx2px.storage import write_text
+    from dx2px.evaluation.benchmark.sweep import SweepConfig, plan_sweep
+    from dx2px.report.benchmark_files import write_sweep
 
-    grid = [_number(over.value, text) for text in values.split(",")] if values else list(GRIDS[over.value])
+    grid = tuple(_number(over.value, text) for text in values.split(",")) if values else ()
     _check_files([cohort])
-    planned: dict[float, list[Job]] = {}
-    for value in grid:
-        config = BenchmarkConfig((method,), folds, run_folds, model={over.value: value})
-        planned[value] = plan([cohort], config, out / f"{over.value}-{value:g}")
-    failed = _run([job for some in planned.values() for job in some], jobs, f"sweep over {over.value}")
-    rows = {value: found[0] for value, some in planned.items() if (found := rows_of(some))}
-    if rows:
-        write_text(out / f"{over.value}.md", sweep_markdown(over.value, rows))
-        save_sweep(over.value, rows, out / f"{over.value}.png")
-        print_text(sweep_markdown(over.value, rows))
-    _finish(failed, out)
+    planned = plan_sweep(cohort, SweepConfig(over.value, method, grid, folds, run_folds), out)
+    failed = run_jobs([job for some in planned.values() for job in some], jobs, f"sweep over {over.value}")
+    _show(write_sweep(over.value, planned, out))
+    finish(failed, out)
 
 
 def _config(
@@ -120,35 +109,26 @@ def _check_files(files: list[Path]) -> None:
         CohortFile(path)
 
 
-def _run(jobs: list[Job], workers: int, what: str) -> list[Job]:
+def run_jobs(jobs: list[Job], workers: int, what: str) -> list[Job]:
+    """Run what has no result yet, showing how it stands; give back what failed."""
     from dx2px.evaluation.benchmark import run_all
 
-    with working(what) as say:
-        return run_all(jobs, workers, lambda progress: say(progress.line))
+    others = sum(job.file.exists() and job.result() is None for job in jobs)
+    if others:
+        remark(
+            f"{others} kept runs are of other stays or other settings; they do not count and are run again."
+        )
+    with board(what) as tell:
+        return run_all(jobs, workers, tell)
 
 
-def _write_benchmark(jobs: list[Job], out: Path, against: str, published: Any) -> None:
-    import pyarrow.parquet as pq
-
-    from dx2px.evaluation.benchmark import compare, rows_of, runs_table
-    from dx2px.report import benchmark as report
-    from dx2px.storage import atomic_path, write_text
-
-    rows = rows_of(jobs)
-    if not rows:
-        return
-    comparisons = compare(jobs, against)
-    write_text(out / "results.md", report.markdown(rows, published))
-    write_text(out / "results.tex", report.latex(rows, published))
-    write_text(out / "results.html", report.page(rows, comparisons, published))
-    write_text(out / "comparisons.md", report.comparisons_markdown(comparisons))
-    with atomic_path(out / "runs.parquet") as draft:
-        pq.write_table(runs_table(jobs), draft)
-    report.save_plot(rows, out / "results.png")
-    print_text(report.markdown(rows, published))
+def _show(table: str | None) -> None:
+    if table is not None:
+        print_text(table)
 
 
-def _finish(failed: list[Job], out: Path) -> None:
+def finish(failed: list[Job], out: Path) -> None:
+    """Say where the results are; an error if runs failed."""
     for job in failed:
         remark(f"Failed: {job.name} {job.method} fold {job.split.fold}: {job.failure.read_text().strip()}")
     if failed:

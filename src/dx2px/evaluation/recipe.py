@@ -27,7 +27,7 @@ class Recipe:
 def load_recipe(path: str | os.PathLike[str]) -> Recipe:
     """Read a recipe; what is wrong with it is said in one sentence."""
     file = Path(path)
-    record = _record(file)
+    record = record_of(file)
     settings = record.get("benchmark", {})
     published = {name: _numbers(file, name, values) for name, values in record.get("published", {}).items()}
     try:
@@ -41,7 +41,7 @@ def load_recipe(path: str | os.PathLike[str]) -> Recipe:
 def training_options(path: str | os.PathLike[str], known: Collection[str]) -> dict[str, Any]:
     """The `[train]` table of a recipe: options of `dx2px train` by their names in Python."""
     file = Path(path)
-    options = _record(file).get("train")
+    options = record_of(file).get("train")
     if not isinstance(options, dict):
         raise InputError(f"{file} has no table [train].")
     if strangers := sorted(options.keys() - set(known)):
@@ -51,11 +51,12 @@ def training_options(path: str | os.PathLike[str], known: Collection[str]) -> di
 
 def card_notes(path: str | os.PathLike[str]) -> str:
     """What a recipe wants its model's card to say first; nothing where it has no table [card]."""
-    notes = _record(Path(path)).get("card", {}).get("notes", "")
+    notes = record_of(Path(path)).get("card", {}).get("notes", "")
     return str(notes).strip()
 
 
-def _record(file: Path) -> dict[str, Any]:
+def record_of(file: Path) -> dict[str, Any]:
+    """What a TOML file holds."""
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from dx2px.cohort import KindSummary, Summary
 from dx2px.report.figures import BLUE, ORANGE, new_figure, save_figure
@@ -11,13 +12,30 @@ from dx2px.report.figures import BLUE, ORANGE, new_figure, save_figure
 def save_histograms(summary: Summary, path: str | os.PathLike[str], title: str | None = None) -> None:
     """Draw both histograms over one axis and save them as PNG, SVG or PDF, by the file's ending."""
     figure, axes = new_figure(width=6.4, height=3.8)
+    _draw(axes, summary, title or f"{summary.stays:,} stays")
+    save_figure(figure, path)
+
+
+def save_histogram_row(summaries: Mapping[str, Summary], path: str | os.PathLike[str]) -> None:
+    """Several cohorts side by side, under their names."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.4 * len(summaries), 3.4), layout="constrained")
+    panels = figure.subplots(1, len(summaries), squeeze=False)[0]
+    for axes, (name, summary) in zip(panels, summaries.items(), strict=True):
+        axes.spines[["top", "right"]].set_visible(False)
+        _draw(axes, summary, f"{name}: {summary.stays:,} stays")
+    save_figure(figure, path)
+
+
+def _draw(axes: object, summary: Summary, title: str) -> None:
     _bars(axes, summary.diagnoses, BLUE, "diagnoses", shift=-0.2)
     _bars(axes, summary.procedures, ORANGE, "procedures", shift=0.2)
-    axes.set_xlabel("codes in a stay")
-    axes.set_ylabel("stays")
-    axes.set_title(title or f"{summary.stays:,} stays", loc="left")
-    axes.legend(frameon=False)
-    save_figure(figure, path)
+    axes.set_xlabel("codes in a stay")  # type: ignore[attr-defined]
+    axes.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[attr-defined]
+    axes.set_ylabel("stays")  # type: ignore[attr-defined]
+    axes.set_title(title, loc="left")  # type: ignore[attr-defined]
+    axes.legend(frameon=False)  # type: ignore[attr-defined]
 
 
 def _bars(axes: object, kind: KindSummary, colour: str, name: str, shift: float) -> None:

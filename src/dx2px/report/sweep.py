@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 
 from dx2px.evaluation.benchmark import Row
+from dx2px.report.benchmark import CPU, seconds
 from dx2px.report.figures import new_figure, save_figure
 
 AT = ("1", "3", "5", "10")
@@ -16,10 +17,10 @@ SYMBOLS = {"dim": "dimension M", "alpha": "transport weight α", "heads": "heads
 
 def sweep_markdown(setting: str, rows: Mapping[float, Row]) -> str:
     """A row a value."""
-    lines = [f"| {setting} | folds | {' | '.join(f'F1@{L}' for L in AT)} | s a fit |", "|---" * 7 + "|"]
+    lines = [f"| {setting} | folds | {' | '.join(f'F1@{L}' for L in AT)} | {CPU} |", "|---" * 7 + "|"]
     for value, row in rows.items():
         cells = " | ".join(str(row.cells[L, "f1"]) for L in AT)
-        lines.append(f"| {value:g} | {row.folds} | {cells} | {row.seconds:.0f} |")
+        lines.append(f"| {value:g} | {row.folds} | {cells} | {seconds(row.cpu_seconds)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.evaluation.benchmark.plan import Job
+from dx2px.evaluation.metrics import AT, Metrics
 
-AT = (1, 3, 5, 10)
+METRICS = ("recall", "precision", "f1")
+CELLS = [(top, metric) for top in AT for metric in METRICS]  # those of the paper's Table 1
 RESAMPLES = 2000
+_PORTION = 100  # resamples drawn at once
+
+Rates = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Mean difference in F1@L, in points (`method` minus `other`), with a 90 % bootstrap interval over stays."""
+    """Mean difference in a metric, in points (`method` minus `other`), with a 90 % bootstrap interval over stays."""
 
     cohort: str
     method: str
     other: str
+    folds: int  # that both methods have
     top: int
+    metric: str
     difference: float
     low: float
     high: float
@@ -34,45 +41,98 @@ class Comparison:
         return self.other if self.high < 0 else "undecided"
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """A method against another on a cohort, over all cells of the table."""
+
+    cohort: str
+    method: str
+    other: str
+    folds: int
+    cells: int
+    ahead: int  # cells where the difference is positive
+    above: int  # cells whose interval lies above zero
+    below: int
+
+
 def compare(jobs: Sequence[Job], method: str, seed: int = 0) -> list[Comparison]:
-    """One method against each other on every cohort; per-stay F1 is the mean over the folds that both have."""
+    """One method against each other on every cohort; a stay's value is the mean over the folds that both have."""
     found = []
     for cohort in dict.fromkeys(job.name for job in jobs):
-        folds = {name: _folds(jobs, cohort, name) for name in dict.fromkeys(job.method for job in jobs)}
-        mine = folds.pop(method, {})
-        for other, theirs in folds.items():
-            shared = sorted(mine.keys() & theirs.keys())
-            if shared:
-                difference = np.mean([mine[fold] - theirs[fold] for fold in shared], axis=0)  # (stays, at)
-                found += _intervals(cohort, method, other, difference, seed)
+        differences = dict(_differences([job for job in jobs if job.name == cohort], method))
+        if differences:
+            found += _intervals(cohort, method, differences, seed)
     return found
 
 
-def _folds(jobs: Sequence[Job], cohort: str, method: str) -> dict[int, NDArray[np.float64]]:
-    """Per-stay F1 of each fold that has results."""
-    chosen = [job for job in jobs if (job.name, job.method) == (cohort, method)]
-    return {job.split.fold: _f1(job) for job in chosen if job.result() is not None and job.details.exists()}
+def verdicts(comparisons: Sequence[Comparison]) -> list[Verdict]:
+    """In how many cells the method is ahead of each other one, and in how many beyond doubt."""
+    groups: dict[tuple[str, str], list[Comparison]] = {}
+    for one in comparisons:
+        groups.setdefault((one.cohort, one.other), []).append(one)
+    return [
+        Verdict(
+            cohort=cohort,
+            method=cells[0].method,
+            other=other,
+            folds=cells[0].folds,
+            cells=len(cells),
+            ahead=sum(cell.difference > 0 for cell in cells),
+            above=sum(cell.low > 0 for cell in cells),
+            below=sum(cell.high < 0 for cell in cells),
+        )
+        for (cohort, other), cells in groups.items()
+    ]
 
 
-def _f1(job: Job) -> NDArray[np.float64]:
-    with np.load(job.details) as counts:
-        hits, recommended, recorded = (counts[n].astype(float) for n in ("hits", "recommended", "recorded"))
-    f1: NDArray[np.float64] = 200 * hits / (recommended + recorded[:, None])  # (stays, at)
-    return f1
+def _differences(jobs: Sequence[Job], method: str) -> Iterator[tuple[str, tuple[int, Rates]]]:
+    """Against each other method: the number of shared folds, and (stays, cells)."""
+    folds = {name: _folds(jobs, name) for name in dict.fromkeys(job.method for job in jobs)}
+    mine = folds.pop(method, {})
+    for other, theirs in folds.items():
+        shared = sorted(mine.keys() & theirs.keys())
+        if shared:
+            yield other, (len(shared), np.mean([mine[fold] - theirs[fold] for fold in shared], axis=0))
+
+
+def _folds(jobs: Sequence[Job], method: str) -> dict[int, Rates]:
+    """The values of every test stay in each fold that has results."""
+    chosen = [job for job in jobs if job.method == method]
+    return {
+        job.split.fold: _values(job) for job in chosen if job.result() is not None and job.details.exists()
+    }
+
+
+def _values(job: Job) -> Rates:
+    """All cells of every test stay, per cent."""
+    with np.load(job.details) as kept:
+        counts = (kept[name].astype(np.int64) for name in ("hits", "recommended", "recorded"))
+        metrics = Metrics(AT, *counts)
+    columns = np.stack([getattr(metrics, metric) for metric in METRICS], axis=2)  # (stays, at, metrics)
+    return 100 * columns.reshape(len(metrics), len(CELLS))
 
 
 def _intervals(
-    cohort: str, method: str, other: str, difference: NDArray[np.float64], seed: int
+    cohort: str, method: str, differences: dict[str, tuple[int, Rates]], seed: int
 ) -> list[Comparison]:
-    rng = np.random.default_rng(seed)
-    stays = len(difference)
-    # Resampling stays with replacement is drawing how often each is taken.
-    means = np.empty((RESAMPLES, len(AT)))
-    for resample in range(RESAMPLES):
-        means[resample] = np.bincount(rng.integers(0, stays, stays), minlength=stays) @ difference / stays
-    low, high = np.quantile(means, [0.05, 0.95], axis=0)
-    middle = difference.mean(axis=0)
+    """All methods of a cohort are tested on the same stays, so they share the resamples."""
+    together = np.hstack([values for _, values in differences.values()])  # (stays, others · cells)
+    low, high = np.quantile(_resampled_means(together, seed), [0.05, 0.95], axis=0)
+    middle = together.mean(axis=0)
+    places = [(other, folds, cell) for other, (folds, _) in differences.items() for cell in CELLS]
     return [
-        Comparison(cohort, method, other, top, float(middle[i]), float(low[i]), float(high[i]))
-        for i, top in enumerate(AT)
+        Comparison(cohort, method, other, folds, *cell, float(middle[i]), float(low[i]), float(high[i]))
+        for i, (other, folds, cell) in enumerate(places)
     ]
+
+
+def _resampled_means(values: Rates, seed: int) -> Rates:
+    """Means over stays drawn with replacement, (resamples, columns). Raw PCG64 output is the same everywhere."""
+    stays, bits = len(values), np.random.PCG64(seed)
+    means = []
+    for _ in range(RESAMPLES // _PORTION):
+        drawn = (bits.random_raw(_PORTION * stays) % np.uint64(stays)).astype(np.int64)
+        drawn = drawn.reshape(_PORTION, stays) + stays * np.arange(_PORTION)[:, None]
+        taken = np.bincount(drawn.ravel(), minlength=_PORTION * stays).reshape(_PORTION, stays)
+        means.append(taken @ values / stays)
+    return np.concatenate(means)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dx2px.cohort import SplitBy
+from dx2px.cohort import Cohort, SplitBy
 from dx2px.errors import InputError
+from dx2px.evaluation.benchmark.settings import configured, same_settings
 from dx2px.evaluation.methods import METHODS, VARIANTS
 from dx2px.evaluation.run import SplitConfig
+from dx2px.training.checkpoint import fingerprint
 
 
 @dataclass(frozen=True)
@@ -37,16 +40,47 @@ class BenchmarkConfig:
 
 
 @dataclass(frozen=True)
+class CohortId:
+    """A cohort as jobs know it; the fingerprint of its stays' codes is what makes it the same cohort."""
+
+    name: str  # what it is called in tables
+    path: str
+    data: str
+
+    @classmethod
+    def of(cls, path: Path) -> CohortId:
+        """That of a cohort file, which is read once for as long as it does not change."""
+        if not path.is_file():
+            Cohort.load(path)  # says what is wrong
+        status = path.stat()
+        return cls(path.stem, str(path), _fingerprint(str(path), status.st_mtime_ns, status.st_size))
+
+
+@lru_cache(maxsize=32)
+def _fingerprint(path: str, changed: int, size: int) -> str:
+    return fingerprint(Cohort.load(path))
+
+
+@dataclass(frozen=True)
 class Job:
     """One run of a benchmark."""
 
-    cohort: str  # path of the cohort file
-    name: str  # what the cohort is called in tables
+    cohort: CohortId
     method: str
     split: SplitConfig
     seed: int
     model: Mapping[str, Any]
     file: Path  # where the result goes
+
+    @property
+    def name(self) -> str:
+        """What the cohort is called in tables."""
+        return self.cohort.name
+
+    @property
+    def label(self) -> str:
+        """The method, with the settings that a sweep gives it."""
+        return " ".join([self.method, *(f"{name} {value}" for name, value in self.model.items())])
 
     @property
     def failure(self) -> Path:
@@ -59,7 +93,7 @@ class Job:
         return self.file.with_suffix(".npz")
 
     def key(self) -> dict[str, Any]:
-        """What must be the same for a kept result to stand for this job."""
+        """What a record says of the job it is of."""
         return {
             "method": self.method,
             "split": asdict(self.split),
@@ -68,31 +102,42 @@ class Job:
         }
 
     def result(self) -> dict[str, Any] | None:
-        """The kept result, if there is one of this very job."""
+        """The kept result, if there is one of this very job: same split and seed, same stays, same settings."""
         try:
             found: dict[str, Any] = json.loads(self.file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return found if found.get("key") == self.key() else None
+        return found if self._is_of_this(found) else None
+
+    def _is_of_this(self, record: dict[str, Any]) -> bool:
+        if record.get("key") != self.key() or record.get("data") != self.cohort.data:
+            return False
+        asked = configured(self.method, self.model, self.seed)
+        return same_settings(asked, configured(self.method, {}, self.seed), record.get("settings", {}))
 
 
-def plan(cohorts: Sequence[Path], config: BenchmarkConfig, out: Path) -> list[Job]:
+def plan(cohorts: Iterable[Path | CohortId], config: BenchmarkConfig, out: Path) -> list[Job]:
     """All jobs, fold by fold, so that an interrupted benchmark has whole folds of every method first."""
-    names = [path.stem for path in cohorts]
-    if len(set(names)) != len(names):
-        raise InputError(f"Two cohorts have the same name: {', '.join(names)}. Rename one file.")
-    folds = config.run_folds or config.folds
+    known = [found if isinstance(found, CohortId) else CohortId.of(found) for found in _distinct(cohorts)]
     return [
         Job(
-            cohort=str(path),
-            name=path.stem,
+            cohort=cohort,
             method=method,
             split=SplitConfig(by=config.split_by, folds=config.folds, fold=fold),
             seed=config.seed + fold,
             model=config.model,
-            file=out / "runs" / path.stem / method / f"fold{fold}.json",
+            file=out / "runs" / cohort.name / method / f"fold{fold}.json",
         )
-        for path in cohorts
-        for fold in range(folds)
+        for cohort in known
+        for fold in range(config.run_folds or config.folds)
         for method in config.methods
     ]
+
+
+def _distinct(cohorts: Iterable[Path | CohortId]) -> Sequence[Path | CohortId]:
+    """The cohorts, if no two would share their results."""
+    found = list(cohorts)
+    names = [one.stem if isinstance(one, Path) else one.name for one in found]
+    if len(set(names)) != len(names):
+        raise InputError(f"Two cohorts have the same name: {', '.join(names)}. Rename one file.")
+    return found

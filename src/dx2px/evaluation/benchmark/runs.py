@@ -10,47 +10,26 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 
 import numpy as np
 
 from dx2px.cohort import Cohort
+from dx2px.errors import InputError
 from dx2px.evaluation.benchmark.plan import Job
-from dx2px.evaluation.methods import VARIANTS, method_named
-from dx2px.evaluation.paper import PaperModel
+from dx2px.evaluation.benchmark.progress import Board, Progress
+from dx2px.evaluation.benchmark.settings import method_with
 from dx2px.evaluation.run import learn
-from dx2px.model.network import ModelConfig
 from dx2px.storage import atomic_path, write_text
 from dx2px.training.checkpoint import fingerprint
-from dx2px.training.config import TrainingConfig
-from dx2px.training.recommender import Recommender
 from dx2px.version import __version__
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How a benchmark stands."""
-
-    total: int
-    done: int
-    failed: int
-    running: tuple[str, ...]
-    seconds_left: float | None
-
-    @property
-    def line(self) -> str:
-        left = f", about {max(self.seconds_left, 60) / 60:.0f} min left" if self.seconds_left else ""
-        failed = f", {self.failed} failed" if self.failed else ""
-        now = f"; running {', '.join(self.running)}" if self.running else ""
-        return f"{self.done} of {self.total} runs done{failed}{left}{now}"
 
 
 def run_all(jobs: Sequence[Job], workers: int, tell: Callable[[Progress], None]) -> list[Job]:
     """Run the jobs that have no result yet, `workers` at a time; give back those that failed."""
-    waiting = [job for job in jobs if job.result() is None]
-    board = _Board(len(jobs), len(jobs) - len(waiting), tell)
+    board = Board(jobs, workers, tell)
+    waiting = [job for job in jobs if job.file not in board.done]
     threads = max(1, (os.cpu_count() or 1) // workers)
     failed: list[Job] = []
     running: dict[SpawnProcess, Job] = {}
@@ -59,7 +38,8 @@ def run_all(jobs: Sequence[Job], workers: int, tell: Callable[[Progress], None])
             while waiting and len(running) < workers:
                 job = waiting.pop(0)
                 running[_start(job, threads)] = job
-            board.show(list(running.values()))
+                board.start(job)
+            board.show()
             ended = wait([process.sentinel for process in running])
             for process in [process for process in running if process.sentinel in ended]:
                 process.join()
@@ -68,11 +48,11 @@ def run_all(jobs: Sequence[Job], workers: int, tell: Callable[[Progress], None])
                 if not succeeded:
                     _note_death(job, process.exitcode)
                     failed.append(job)
-                board.count(failed=not succeeded)
+                board.end(job, failed=not succeeded)
     finally:
         for process in running:
             process.terminate()
-    board.show([])
+    board.show()
     return failed
 
 
@@ -99,16 +79,19 @@ def _note_death(job: Job, exitcode: int | None) -> None:
 
 def run_job(job: Job, threads: int) -> None:
     """Learn, test, and write the result."""
-    cohort = Cohort.load(job.cohort)
+    cohort = Cohort.load(job.cohort.path)
+    data = fingerprint(cohort)
+    if data != job.cohort.data:
+        raise InputError(f"{job.cohort.path} is no longer the cohort that the benchmark was planned for.")
     start, cpu_start = time.perf_counter(), time.process_time()
-    trained = learn(cohort, _method(job), job.split, seed=job.seed, threads=threads)
+    trained = learn(cohort, method_with(job.method, job.model), job.split, seed=job.seed, threads=threads)
     fit_seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
     test = trained.evaluate("test")
     unit = 2**20 if sys.platform == "darwin" else 2**10
     record = {
         "key": job.key(),
         "cohort": job.name,
-        "data": fingerprint(cohort),
+        "data": data,
         "sizes": [len(cohort), len(cohort.diagnosis_vocabulary), len(cohort.procedure_vocabulary)],
         "version": __version__,
         "settings": trained.recommender.settings(),
@@ -119,6 +102,7 @@ def run_job(job: Job, threads: int) -> None:
         "validation": trained.evaluate("validation").to_dict(),
         "test": test.to_dict(),
     }
+    job.file.unlink(missing_ok=True)  # of another cohort or other settings: it must not stand beside new hits
     with atomic_path(job.details) as draft, draft.open("wb") as stream:
         hits, recommended, recorded = (
             a.astype(np.uint8) for a in (test.hits, test.recommended, test.recorded)
@@ -126,29 +110,3 @@ def run_job(job: Job, threads: int) -> None:
         np.savez_compressed(stream, hits=hits, recommended=recommended, recorded=recorded)
     write_text(job.file, json.dumps(record, indent=1, ensure_ascii=False))
     job.failure.unlink(missing_ok=True)
-
-
-def _method(job: Job) -> Recommender:
-    if job.method not in VARIANTS or not job.model:
-        return method_named(job.method)
-    config = TrainingConfig(model=replace(ModelConfig(variant=job.method), **job.model))
-    return PaperModel(config)
-
-
-class _Board:
-    """Counts runs and estimates the time left from the runs of this session."""
-
-    def __init__(self, total: int, done: int, tell: Callable[[Progress], None]) -> None:
-        self.total, self.done, self.failed, self.tell = total, done, 0, tell
-        self.start, self.here = time.perf_counter(), 0
-
-    def count(self, failed: bool) -> None:
-        self.failed += failed
-        self.done += not failed
-        self.here += 1
-
-    def show(self, running: list[Job]) -> None:
-        left = self.total - self.done - self.failed
-        pace = (time.perf_counter() - self.start) / self.here if self.here else None
-        names = tuple(f"{job.name} {job.method} fold {job.split.fold}" for job in running)
-        self.tell(Progress(self.total, self.done, self.failed, names, None if pace is None else pace * left))

@@ -39,8 +39,8 @@ class Row:
     method: str
     folds: int
     cells: dict[tuple[str, str], Cell]  # (L, name)
-    seconds: float  # mean fit time
-    peak_mb: int
+    cpu_seconds: float | None  # of all threads for one fold, the median of those runs that measured it
+    peak_mb: int  # the most of any run
 
 
 def rows_of(jobs: Sequence[Job]) -> list[Row]:
@@ -61,10 +61,15 @@ def runs_table(jobs: Sequence[Job]) -> pa.Table:
         if result is None:
             continue
         base = {"cohort": job.name, "method": job.method, "fold": job.split.fold, "seed": job.seed}
-        base |= {key: result[key] for key in ("fit_seconds", "peak_mb", "threads", "version")}
+        base |= {"fit_seconds": result["fit_seconds"], "cpu_seconds": result.get("cpu_seconds")}
+        base |= {key: result[key] for key in ("peak_mb", "threads", "version", "data")}
         base |= {f"{n}@{L}": result["test"]["top"][L][n] for L in AT for n in NAMES}
         records.append(base | {f"setting.{name}": value for name, value in job.model.items()})
-    return pa.Table.from_pylist(records)
+    table = pa.Table.from_pylist(records)
+    if not records:
+        return table
+    place = table.schema.get_field_index("cpu_seconds")  # all null, where no run measured it
+    return table.set_column(place, "cpu_seconds", table["cpu_seconds"].cast(pa.float64()))
 
 
 def _row(cohort: str, method: str, results: list[dict[str, Any]]) -> Row:
@@ -77,9 +82,13 @@ def _row(cohort: str, method: str, results: list[dict[str, Any]]) -> Row:
         method=method,
         folds=len(results),
         cells=cells,
-        seconds=float(np.mean([result["fit_seconds"] for result in results])),
+        cpu_seconds=_median([result["cpu_seconds"] for result in results if "cpu_seconds" in result]),
         peak_mb=max(result["peak_mb"] for result in results),
     )
+
+
+def _median(values: list[float]) -> float | None:
+    return float(np.median(values)) if values else None
 
 
 def _cell(values: list[float]) -> Cell:

@@ -1,0 +1,54 @@
+"""What decides a run beside its stays: the settings its method starts with, compared with those a kept run had."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, is_dataclass, replace
+from typing import Any
+
+from dx2px.evaluation.learned import LearnedModel
+from dx2px.evaluation.methods import VARIANTS, method_named
+from dx2px.evaluation.paper import PaperModel
+from dx2px.model.network import ModelConfig
+from dx2px.training.config import TrainingConfig
+from dx2px.training.recommender import Recommender
+
+
+def method_with(name: str, model: Mapping[str, Any]) -> Recommender:
+    """A method as a job asks for it: with its defaults, but for the given settings of the paper's model."""
+    if name not in VARIANTS or not model:
+        return method_named(name)
+    return PaperModel(TrainingConfig(model=replace(ModelConfig(variant=name), **model)))
+
+
+def configured(name: str, model: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """The settings before learning, as a record keeps them."""
+    method = method_with(name, model)
+    if isinstance(method, LearnedModel):
+        return _plain(method.config.with_seed(seed).to_dict())
+    config = getattr(method, "config", None)  # popularity has nothing to set
+    return _plain(asdict(config)) if is_dataclass(config) and not isinstance(config, type) else {}
+
+
+def same_settings(asked: Mapping[str, Any], defaults: Mapping[str, Any], kept: Mapping[str, Any]) -> bool:
+    """Whether a kept run had the settings asked for.
+
+    A record also holds what validation chose; that is not compared. A setting that the record does not know came
+    later than the run, which stands for its default: whoever adds a setting gives it the default that changes nothing.
+    """
+    for name, value in asked.items():
+        default = defaults.get(name)
+        if isinstance(value, Mapping):
+            within = kept.get(name, {})
+            if not isinstance(within, Mapping) or not same_settings(value, default or {}, within):
+                return False
+        elif kept.get(name, default) != value:
+            return False
+    return True
+
+
+def _plain(settings: dict[str, Any]) -> dict[str, Any]:
+    """As JSON gives them back."""
+    found: dict[str, Any] = json.loads(json.dumps(settings))
+    return found
