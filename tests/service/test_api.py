@@ -145,11 +145,12 @@ def test_type_ahead_shows_other_systems_only_where_its_own_have_nothing(client: 
     assert [(one["code"], one["known"]) for one in found] == [("icd10pcs:0DTJ4ZZ", False)]
 
 
-def test_the_model_introduces_itself(client: TestClient) -> None:
+def test_the_model_introduces_itself(client: TestClient, model: Model) -> None:
     told = client.get("/api/model").json()
     schemas.ModelAnswer.model_validate(told)
     assert (told["diagnoses"], told["procedures"]) == (5, 4)
     assert told["metrics"] == [{"top": 1, "recall": 12.5, "precision": 42.0, "f1": 17.3}]
+    assert told["plan"] == model.explain(["4280"]).plan.kind
     assert told["scope"] == SCOPE
     assert told["card"].startswith("# Planted")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dx2px.codes import Kind, System, normalize, resolve, split, title
 from dx2px.cohort.vocabulary import Vocabulary
@@ -13,6 +14,7 @@ from dx2px.inference.back_off import BackOff, Siblings
 from dx2px.inference.results import StandIn, Status
 
 _LONGEST_SHOWN = 40
+_REMEMBERED = 20_000  # texts and their codes
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,11 @@ class Lookup:
         self.systems: list[System] = [system for system, _ in counted.most_common()]
         if strangers := [system for system in self.systems if system.kind != kind]:
             raise CodeError(f"{strangers[0].label} codes stand among those of the kind {kind}.")
+        # The same codes are asked about again and again.
+        self.find = lru_cache(_REMEMBERED)(self._find)
+        self.at = lru_cache(None)(self._at)
 
-    def find(self, text: str) -> Found:
+    def _find(self, text: str) -> Found:
         """The code that a text means; a `CodeError` when several codes of the model fit it."""
         known = self.candidates(text)
         if len(known) > 1:
@@ -76,7 +81,7 @@ class Lookup:
         """Every code once, in the order typed."""
         return list(dict.fromkeys(self.find(text) for text in texts))
 
-    def at(self, index: int) -> Found:
+    def _at(self, index: int) -> Found:
         """The code at a place of the vocabulary."""
         code = self.vocabulary[index]
         return Found(code, title(code).text, index)

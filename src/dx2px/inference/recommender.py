@@ -78,9 +78,8 @@ class Model:
         best = top_l(stay.scores[None, :], top if cover is None else cover.set_size)[0].tolist()
         plan = plan_of(self.files, stay, best)
         recommended = []
-        for rank, (index, column) in enumerate(zip(best, plan.shares.T, strict=True), start=1):
+        for rank, (index, because) in enumerate(zip(best, stay.reasons(plan.shares), strict=True), start=1):
             found = self.procedures.at(index)
-            because = stay.reasons(column)
             probability = stay.probability(index)
             recommended.append(results.Recommended(rank, found.code, found.title, probability, because))
         return results.Recommendation(stay.diagnoses, tuple(recommended), plan, cover, stay.mapping)
@@ -103,8 +102,8 @@ class Model:
             asked = self.procedures.find_all(procedures)
         known = [found.index for found in _usable(asked, "procedures") if found.index is not None]
         made = plan_of(self.files, stay, known, plan)
-        shares = dict(zip(known, made.shares.T, strict=True))
-        shown = tuple(_explained(found, stay, shares) for found in asked)
+        reasons = dict(zip(known, stay.reasons(made.shares), strict=True))
+        shown = tuple(_explained(found, stay, reasons) for found in asked)
         return results.Explanation(self.source, stay.diagnoses, shown, made, stay.mapping)
 
     def unexplained(
@@ -211,7 +210,7 @@ def _diagnosis(
     return results.Diagnosis(found.code, found.title, significance, found.status, found.stand_in, sources)
 
 
-def _explained(found: Found, stay: Stay, shares: dict[int, Doubles]) -> results.Procedure:
+def _explained(found: Found, stay: Stay, reasons: dict[int, tuple[results.Reason, ...]]) -> results.Procedure:
     index = found.index
     if index is None:
         return results.Procedure(found.code, found.title, found.status)
@@ -222,7 +221,7 @@ def _explained(found: Found, stay: Stay, shares: dict[int, Doubles]) -> results.
         stay.probability(index),
         float(stay.scores[index]),
         stay.rank(index),
-        stay.reasons(shares[index]),
+        reasons[index],
     )
 
 

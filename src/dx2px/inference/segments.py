@@ -88,7 +88,7 @@ def largest(X: Floats, rows: Ragged) -> Floats:
 
 
 class Factor:
-    """The right side of many products, cut into strips once.
+    """The right side of many products, put into double precision once.
 
     Products are summed in double precision and rounded once, tile by tile, each done by BLAS with one thread. BLAS
     sums in another order near the edges of a matrix; in single precision the answer to a stay would depend on which
@@ -96,18 +96,20 @@ class Factor:
     """
 
     def __init__(self, right: Floats) -> None:
-        depth, self.columns = right.shape
-        self.width = min(max(_ONE_THREAD // (_TILE_ROWS * depth), 1), self.columns)
-        self.height = max(_ONE_THREAD // (depth * self.width), 1)
-        starts = range(0, self.columns, self.width)
-        self.strips = [np.ascontiguousarray(right[:, at : at + self.width], np.float64) for at in starts]
+        self.columns = np.ascontiguousarray(
+            right.T, np.float64
+        )  # a row a column, so that strips lie together
 
     def __rmatmul__(self, left: Floats) -> Floats:
-        out = np.empty((len(left), self.columns), np.float32)
-        for start in range(0, len(left), self.height):
-            rows = left[start : start + self.height].astype(np.float64)
-            for place, strip in enumerate(self.strips):
-                out[start : start + self.height, place * self.width : (place + 1) * self.width] = rows @ strip
+        count, depth = self.columns.shape
+        width = min(max(_ONE_THREAD // (min(len(left), _TILE_ROWS) * depth), 1), count)
+        height = max(_ONE_THREAD // (depth * width), 1)
+        strips = [self.columns[at : at + width].T for at in range(0, count, width)]
+        out = np.empty((len(left), count), np.float32)
+        for start in range(0, len(left), height):
+            rows = left[start : start + height].astype(np.float64)
+            for place, strip in enumerate(strips):
+                out[start : start + height, place * width : (place + 1) * width] = rows @ strip
         return out
 
     # Makes numpy leave `array @ factor` to us.

@@ -47,10 +47,14 @@ class Stay:
         ahead = int((self.scores > own).sum()) + int((self.scores[:procedure] == own).sum())
         return 1 + ahead
 
-    def reasons(self, shares: Doubles) -> tuple[Reason, ...]:
-        """The diagnoses with their shares in one procedure, (n,), the largest first."""
-        order, values = np.argsort(-shares, kind="stable").tolist(), shares.tolist()
-        return tuple(Reason(self.codes[i], values[i]) for i in order)
+    def reasons(self, shares: Doubles) -> list[tuple[Reason, ...]]:
+        """Of each procedure the diagnoses with their shares in it, (n, l), the largest first."""
+        orders = np.argsort(-shares, axis=0, kind="stable").T.tolist()
+        columns = shares.T.tolist()
+        return [
+            tuple(Reason(self.codes[i], column[i]) for i in order)
+            for order, column in zip(orders, columns, strict=True)
+        ]
 
 
 def plan_of(files: ModelFiles, stay: Stay, procedures: Sequence[int], choice: PlanChoice = "own") -> Plan:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,11 +42,18 @@ class Curve:
 
     def __call__(self, values: Doubles) -> Doubles:
         out: Doubles = np.interp(values, self.x, self.y)
-        slopes = np.diff(self.y[[0, 1, -2, -1]])[[0, 2]] / np.diff(self.x[[0, 1, -2, -1]])[[0, 2]]
-        above, below = values > self.x[-1], values < self.x[0]
-        out[above] += _flattening((values[above] - self.x[-1]) * slopes[1], ABOVE)
-        out[below] -= _flattening((self.x[0] - values[below]) * slopes[0], BELOW)
+        first, last = self._slopes
+        if (above := values > self.x[-1]).any():
+            out[above] += _flattening((values[above] - self.x[-1]) * last, ABOVE)
+        if (below := values < self.x[0]).any():
+            out[below] -= _flattening((self.x[0] - values[below]) * first, BELOW)
         return out
+
+    @cached_property
+    def _slopes(self) -> tuple[float, float]:
+        """Of the first piece and of the last."""
+        x, y = self.x, self.y
+        return float((y[1] - y[0]) / (x[1] - x[0])), float((y[-1] - y[-2]) / (x[-1] - x[-2]))
 
     def to_dict(self) -> dict[str, list[float]]:
         return {"x": self.x.tolist(), "y": self.y.tolist()}

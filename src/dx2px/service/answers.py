@@ -19,6 +19,7 @@ from dx2px.inference import Model, PlanChoice
 from dx2px.inference.audit import audit_stay
 from dx2px.inference.lookup import Found, Lookup
 from dx2px.inference.results import SCOPE
+from dx2px.inference.stay import own_kind
 from dx2px.service.problems import ProblemError, refuse
 from dx2px.version import __version__
 
@@ -114,6 +115,7 @@ class Answers:
             "diagnoses": len(files.diagnoses),
             "procedures": len(files.procedures),
             "systems": [system.value for lookup in self._lookups.values() for system in lookup.systems],
+            "plan": own_kind(files),
             "metrics": _metrics(files.card),
             "card": files.card,
             "scope": SCOPE,

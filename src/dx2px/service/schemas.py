@@ -145,8 +145,11 @@ class Procedure(Told):
     because: list[Reason] = Field(description="The diagnoses it comes from, the largest share first.")
 
 
+PlanKind = Literal["coupling", "transport", "penalised-transport", "leave-one-out"]
+
+
 class Plan(Told):
-    kind: Literal["coupling", "transport", "penalised-transport", "leave-one-out"]
+    kind: PlanKind
     reading: str = Field(description="What mass means in a plan of this kind.")
     faithfulness: str = Field(description="How often such plans name the cause of a procedure, as measured.")
     diagnoses: list[str] = Field(description="Rows of `mass`.")
@@ -225,6 +228,7 @@ class ModelAnswer(Told):
     diagnoses: int = Field(description="Diagnoses that the model knows.")
     procedures: int
     systems: list[str] = Field(description="Coding systems of its codes.", examples=[["icd9cm", "icd9pcs"]])
+    plan: PlanKind = Field(description="The kind of its own plan, which its reasons are shares of.")
     metrics: list[Measured] = Field(description="Per cent on test stays, as the model card has them.")
     card: str = Field(description="The model card, Markdown.")
     scope: str = Field(description="What the answers are, and are not.")

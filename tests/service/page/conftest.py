@@ -7,7 +7,7 @@ import shutil
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -175,6 +175,22 @@ def guarded(model_folder: Path) -> Iterator[str]:
 
 
 @pytest.fixture
+def serve() -> Iterator[Callable[[ModelFiles], tuple[str, Model]]]:
+    """Serves other models: the address, and the model itself to compare with."""
+    from dx2px.service.answers import Answers
+    from dx2px.service.app import create_app
+    from dx2px.service.served import Served
+
+    with ExitStack() as services:
+
+        def start(files: ModelFiles) -> tuple[str, Model]:
+            model = Model(files)
+            return services.enter_context(serving(create_app(Served(Answers(model))))), model
+
+        yield start
+
+
+@pytest.fixture
 def hostile(model: Model) -> Iterator[str]:
     """The service around a model whose titles are markup."""
     from dx2px.service.answers import Answers
@@ -313,6 +329,24 @@ class Page:
             selector,
             text,
         )
+
+    def saved(self, button: str) -> str:
+        """The text of the file that a button makes; the download itself is the browser's affair."""
+        self.run(
+            "const make = URL.createObjectURL; window.file = null;"
+            "HTMLAnchorElement.prototype.click = function () { window.name_ = this.download; };"
+            "URL.createObjectURL = (blob) => { blob.text().then((text) => (window.file = text)); return make(blob); };"
+        )
+        self.click(button)
+        return str(self.until("return window.file"))
+
+    def ribbons(self) -> dict[tuple[str, str], float]:
+        """The mass of every ribbon drawn, by its two codes."""
+        drawn = self.run(
+            "return [...document.querySelectorAll('.ribbon')].map((one) =>"
+            " [one.dataset.diagnosis, one.dataset.procedure, Number(one.dataset.mass)])"
+        )
+        return {(diagnosis, procedure): mass for diagnosis, procedure, mass in drawn}
 
     def procedures(self, *first: str) -> list[str]:
         """Dotted codes of the ranking, once it is there and, if given, begins with these."""

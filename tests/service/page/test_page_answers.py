@@ -26,17 +26,6 @@ def shares(page: Any, selector: str) -> list[float]:
     return list(page.run(script, f"{selector} .bar-fill"))
 
 
-def saved(page: Any, button: str) -> str:
-    """The text of the file that a button makes; the download itself is the browser's affair."""
-    page.run(
-        "const make = URL.createObjectURL; window.file = null;"
-        "HTMLAnchorElement.prototype.click = function () { window.name_ = this.download; };"
-        "URL.createObjectURL = (blob) => { blob.text().then((text) => (window.file = text)); return make(blob); };"
-    )
-    page.click(button)
-    return str(page.until("return window.file"))
-
-
 def test_ranking_probabilities_and_significance_are_the_models(page: Any, model: Model) -> None:
     page.open(FRAGMENT)
     answer = model.recommend(STAY, 5)
@@ -105,10 +94,7 @@ def test_ribbons_carry_the_transport_plan(page: Any, model: Model) -> None:
     page.open(FRAGMENT)
     page.procedures()
     page.find("#figure .ribbon")
-    drawn = page.run(
-        "return [...document.querySelectorAll('.ribbon')].map((one) =>"
-        " [one.dataset.diagnosis, one.dataset.procedure, Number(one.dataset.mass)])"
-    )
+    drawn = page.ribbons()
     plan = model.explain(STAY, top=5).to_dict()["plan"]
     assert page.text("#figure-trust") == f"{plan['reading']} {plan['faithfulness']}"
     mass = {
@@ -116,9 +102,9 @@ def test_ribbons_carry_the_transport_plan(page: Any, model: Model) -> None:
         for i, diagnosis in enumerate(plan["diagnoses"])
         for j, procedure in enumerate(plan["procedures"])
     }
-    assert sum(value for _, _, value in drawn) == pytest.approx(1, abs=0.01)
-    for diagnosis, procedure, value in drawn:
-        assert value == pytest.approx(mass[diagnosis, procedure], abs=1e-9)
+    assert sum(drawn.values()) == pytest.approx(1, abs=0.01)
+    for codes, value in drawn.items():
+        assert value == pytest.approx(mass[codes], abs=1e-9)
 
 
 def test_heat_map_and_table_show_the_same_plan(page: Any, model: Model) -> None:
@@ -192,31 +178,22 @@ def test_accept_and_reject_exclude_each_other(page: Any) -> None:
     assert reject.get_attribute("aria-pressed") == "false"
 
 
-def test_json_holds_the_answer_the_verdicts_and_the_plan(page: Any, model: Model) -> None:
+def test_json_is_the_explanation_alone(page: Any, model: Model) -> None:
+    page.open(FRAGMENT)
+    page.procedures()
+    told = json.loads(page.saved("#save-json"))
+    assert told == model.explain(STAY, top=5).to_dict()
+    assert "no medical advice" in told["scope"].lower()
+
+
+def test_csv_is_a_line_a_procedure_with_its_verdict(page: Any, model: Model) -> None:
     page.open(FRAGMENT)
     first, second = page.procedures()[:2]
     page.click(f"[data-key='accept icd9pcs:{first.replace('.', '')}']")
     page.click(f"[data-key='reject icd9pcs:{second.replace('.', '')}']")
-    told = json.loads(saved(page, "#save-json"))
-    expected = model.recommend(STAY, 5).to_dict()
-    assert told["diagnoses"] == expected["diagnoses"]
-    assert [one.pop("verdict") for one in told["recommendations"]] == [
-        "accepted",
-        "rejected",
-        None,
-        None,
-        None,
-    ]
-    assert told["recommendations"] == expected["recommendations"]
-    assert sum(map(sum, told["plan"]["mass"])) == pytest.approx(1)
-    assert "no medical advice" in told["scope"].lower()
-
-
-def test_csv_is_a_line_a_procedure(page: Any, model: Model) -> None:
-    page.open(FRAGMENT)
-    page.procedures()
-    rows = list(csv.DictReader(io.StringIO(saved(page, "#save-csv"))))
+    rows = list(csv.DictReader(io.StringIO(page.saved("#save-csv"))))
     answer = model.recommend(STAY, 5).recommendations
+    assert [row["verdict"] for row in rows] == ["accepted", "rejected", "", "", ""]
     assert [row["code"] for row in rows] == [dotted(one.code) for one in answer]
     assert [row["title"] for row in rows] == [one.title for one in answer]
     assert [float(row["probability"]) for row in rows] == pytest.approx([one.probability for one in answer])
@@ -227,13 +204,14 @@ def test_figure_is_a_file_that_stands_alone(page: Any, view: str) -> None:
     page.wish("dark")
     page.open(f"{FRAGMENT}&view={view}")
     page.procedures()
-    figure = ElementTree.fromstring(saved(page, "#save-figure"))
+    figure = ElementTree.fromstring(page.saved("#save-figure"))
     assert figure.tag == f"{SVG}svg"
     words = " ".join(text for text in figure.itertext())
     assert "585.6" in words
     labels = [one for one in figure.iter(f"{SVG}text") if "585.6" in "".join(one.itertext())]
     assert labels[0].get("fill") == "rgb(23, 33, 43)", "drawn in the light theme, whatever the page's"
     assert not [one for one in figure.iter() if one.get("class") or one.get("style")]
+    assert figure.findtext(f"{SVG}desc") == page.text("#figure-trust"), "how far to trust it goes with it"
     assert page.run("return document.querySelectorAll('.for-file').length") == 0
 
 

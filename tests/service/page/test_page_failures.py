@@ -67,6 +67,7 @@ def test_a_method_without_a_plan_still_gets_a_figure(page: Any, weather: Any) ->
     page.find("#figure .ribbon")
     assert "has no plan for this" in page.text("#figure-note")
     assert page.text("#figure-trust") == ""
+    assert not page.shown("#save-json"), "there is no explanation to keep"
 
 
 def test_late_answers_are_dropped(page: Any, weather: Any) -> None:

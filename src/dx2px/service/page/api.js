@@ -9,7 +9,7 @@
  * @typedef {{diagnoses: Diagnosis[], recommendations: Recommended[], coverage?: any}} Recommendation
  * @typedef {{diagnoses: string[], procedures: string[], mass: number[][], kind?: string, reading?: string,
  *   faithfulness?: string, converged?: boolean | null}} Plan
- * @typedef {{diagnoses: Diagnosis[], procedures: any[], plan: Plan}} Explanation
+ * @typedef {{schema: string, diagnoses: Diagnosis[], procedures: any[], plan: Plan}} Explanation
  * @typedef {{code: string, title: string, probability: number | null, rank: number, because: Reason[]}} Finding
  * @typedef {{id: string, unsupported: Finding[], missing: Finding[], unknown: string[]}} Audited
  */

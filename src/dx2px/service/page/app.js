@@ -17,37 +17,37 @@ import * as undo from "./undo.js";
 
 const latest = new Latest(10); // several changes at once are one question
 const COVERAGE = 0.9;
-const DRAWN = 20; // procedures that a figure can hold
-const MOST = 50; // procedures asked for when a coverage decides how many are shown
+const MOST = 50; // procedures that one explanation may be asked for
 
-/** @type {any} */
-let model = null;
 /** @type {import("./api.js").Recommendation | null} */
 let answer = null;
+/** @type {import("./api.js").Explanation | null} */
+let explanation = null;
 const INVITATION = byId("recommend-empty").textContent;
 let asked = ""; // the question that the shown answer belongs to
 
 function question() {
-  const { diagnoses: codes, top } = current();
-  return top === "90%"
-    ? { diagnoses: codes, top: MOST, coverage: COVERAGE }
-    : { diagnoses: codes, top: Number(top), coverage: null };
+  const { diagnoses: codes, top, plan } = current();
+  const many = top === "90%" ? { top: MOST, coverage: COVERAGE } : { top: Number(top), coverage: null };
+  return { diagnoses: codes, ...many, plan };
 }
 
 /** Recommendation first, then the plan for just these procedures, so that list and figure always agree. */
-async function consult(body, signal) {
+async function consult({ plan, ...body }, signal) {
   const found = await ask("api/recommend", body, signal);
-  if (!found.recommendations.length) return { found, explanation: null };
-  const procedures = found.recommendations.slice(0, DRAWN).map((one) => one.code);
-  const explanation = await ask(
-    "api/explain",
-    { diagnoses: body.diagnoses, procedures, top: procedures.length },
-    signal,
-  ).catch((problem) => {
-    if (problem.kind === "refused") return null; // the list stands without a plan
-    throw problem;
-  });
-  return { found, explanation };
+  if (!found.recommendations.length) return { found, explained: null };
+  const procedures = found.recommendations.slice(0, MOST).map((one) => one.code);
+  return { found, explained: await explain({ diagnoses: body.diagnoses, procedures }, plan, signal) };
+}
+
+/** A model that lacks the paper's plan is asked for its own; a list stands without any. */
+async function explain(codes, plan, signal) {
+  try {
+    return await ask("api/explain", { ...codes, plan }, signal);
+  } catch (problem) {
+    if (problem.kind !== "refused") throw problem;
+    return plan === "own" ? null : explain(codes, "own", signal);
+  }
 }
 
 function refresh() {
@@ -64,20 +64,22 @@ function refresh() {
   latest.run((signal) => consult(body, signal), succeed, fail);
 }
 
-function succeed({ found, explanation }) {
+function succeed({ found, explained }) {
+  const sameList = JSON.stringify(found) === JSON.stringify(answer); // then the plan alone is new
   diagnoses.learn(found.diagnoses);
   // From here on the codes are written as the server writes them; that is no new question.
   asked = JSON.stringify({ ...question(), diagnoses: found.diagnoses.map((one) => one.code) });
   update({ diagnoses: found.diagnoses.map((one) => one.code) });
   diagnoses.draw(current().diagnoses);
-  showAnswer(found, figure.picturing(found, explanation));
+  showAnswer(found, explained);
   offerCoverage(found.recommendations.some((one) => one.probability !== null));
-  const [first] = found.recommendations;
-  announce(
-    first
-      ? `${count(found.recommendations.length, "procedure")}, first ${dotted(first.code)} ${first.title}.`
-      : "No procedures.",
-  );
+  announce(sameList ? figure.trust() : summary(found.recommendations));
+}
+
+function summary([first, ...others]) {
+  return first
+    ? `${count(others.length + 1, "procedure")}, first ${dotted(first.code)} ${first.title}.`
+    : "No procedures.";
 }
 
 function fail(problem) {
@@ -88,8 +90,8 @@ function fail(problem) {
   showProblem("recommend-problem", problem, refresh);
 }
 
-function showAnswer(found, picture) {
-  answer = found;
+function showAnswer(found, explained) {
+  [answer, explanation] = [found, explained];
   byId("recommended").removeAttribute("aria-busy");
   byId("recommend-problem").hidden = true;
   byId("recommend-empty").hidden = Boolean(found?.recommendations.length);
@@ -97,8 +99,9 @@ function showAnswer(found, picture) {
     ? "The model knows none of these diagnoses, so it recommends nothing."
     : INVITATION;
   byId("exports").hidden = !found?.recommendations.length;
+  byId("save-json").hidden = !explained;
   recommendations.draw(found?.recommendations ?? []);
-  figure.show(picture);
+  figure.show(found && figure.picturing(found, explained));
 }
 
 /** A coverage can be asked only of a model that has probabilities; a link may ask for it all the same. */
@@ -152,17 +155,12 @@ function startTabs() {
 }
 
 function startExports() {
-  const result = () => ({
-    answer,
-    plan: figure.shown()?.plan ?? null,
-    model,
-    scope: byId("scope-text").textContent,
-  });
+  const result = () => ({ answer, scope: byId("scope-text").textContent });
   const told = (button, text) => copyAndTell(byId(button), text);
   byId("copy").addEventListener("click", () => told("copy", download.asText(result())));
   byId("copy-link").addEventListener("click", () => told("copy-link", location.href));
   byId("save-json").addEventListener("click", () =>
-    download.save("dx2px.json", "application/json", download.asJson(result())),
+    download.save("dx2px.json", "application/json", download.asJson(explanation)),
   );
   byId("save-csv").addEventListener("click", () =>
     download.save("dx2px.csv", "text/csv", download.asCsv(result())),
@@ -181,18 +179,16 @@ async function copyAndTell(button, text) {
 }
 
 async function learnModel() {
-  try {
-    model = await ask("api/model");
-  } catch {
-    return; // the banner says what is wrong; the page works without
-  }
+  const model = await ask("api/model").catch(() => null);
+  if (!model) return; // the banner says what is wrong; the page works without
   dialogs.describeModel(model);
+  figure.offerPlans(model.plan);
 }
 
 function follow(state, changed) {
   if (changed.has("tab")) choose(state.tab);
   if (changed.has("top")) offerCoverage(false);
-  if (changed.has("diagnoses") || changed.has("top")) refresh();
+  if (["diagnoses", "top", "plan"].some((name) => changed.has(name))) refresh();
   if (changed.has("accepted") || changed.has("rejected")) recommendations.mark();
   if (changed.has("view")) figure.draw();
 }

@@ -1,6 +1,6 @@
 // Taking the result away: to the clipboard, or as JSON, CSV or SVG. Every form carries the scope sentence or codes alone.
 
-import { announce } from "./dom.js";
+import { announce, byId, shape } from "./dom.js";
 import { dotted, percent } from "./codes.js";
 import { drawn } from "./figure.js";
 import { current } from "./state.js";
@@ -19,8 +19,6 @@ const STYLED = [
 /**
  * @typedef {object} Result
  * @property {import("./api.js").Recommendation} answer
- * @property {import("./api.js").Plan | null} plan
- * @property {any} model what GET api/model says
  * @property {string} scope
  */
 
@@ -30,16 +28,12 @@ function verdictOn(code) {
 }
 
 /**
- * @param {Result} result
+ * The server's own document, so that what is read here is read there: the page adds nothing to it.
+ * @param {import("./api.js").Explanation} explanation
  * @returns {string}
  */
-export function asJson({ answer, plan, model, scope }) {
-  const recommendations = answer.recommendations.map((one) => ({
-    ...one,
-    verdict: verdictOn(one.code) || null,
-  }));
-  const { method = null, version = null } = model ?? {};
-  return `${JSON.stringify({ scope, model: { method, version }, diagnoses: answer.diagnoses, recommendations, plan }, null, 2)}\n`;
+export function asJson(explanation) {
+  return `${JSON.stringify(explanation, null, 2)}\n`;
 }
 
 /**
@@ -94,6 +88,7 @@ export function asSvg() {
   }
   for (const element of [figure, ...figure.querySelectorAll("[class]")]) element.removeAttribute("class");
   figure.remove();
+  figure.prepend(shape("desc", {}, byId("figure-trust").textContent));
   figure.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   return new XMLSerializer().serializeToString(figure);
 }

@@ -14,9 +14,11 @@ import { current, update } from "./state.js";
  * @property {Map<string, string>} titles of all its codes
  * @property {boolean} exact whether it is a plan of the server's, not shares of reasons
  * @property {boolean} agrees whether its shares are those of the reasons
+ * @property {number} listed how many procedures there are; the plan may be of the first ones
  */
 
 const WIDEST = 1180;
+const DRAWN = 20; // procedures that a figure can hold
 const TOLERATED = 0.02; // difference of shares that nobody sees
 const PROSE = {
   flow: "Ribbons are as thick as the mass that passes from a diagnosis to a procedure.",
@@ -25,7 +27,8 @@ const PROSE = {
 };
 const SHARES = " The server has no plan for this: drawn from the shares of the reasons above.";
 const APART =
-  " The transport was solved for the procedures drawn alone, so its shares may differ from the reasons above.";
+  " The transport was solved for these procedures alone, so its shares may differ from the reasons above.";
+const OTHER = " The reasons above are shares of the model's own plan, and differ from this one.";
 const UNFINISHED = " The transport did not converge: take it as rough.";
 
 /** @type {Picture | null} */
@@ -33,8 +36,8 @@ let picture = null;
 
 /** Watch the choice of form, the width of the page and what is pointed at. */
 export function start() {
-  for (const choice of all("input[name=view]")) {
-    choice.addEventListener("change", () => update({ view: choice.value }));
+  for (const choice of all("input[name=view], input[name=plan]")) {
+    choice.addEventListener("change", () => update({ [choice.name]: choice.value }));
   }
   let width = 0;
   new ResizeObserver(([entry]) => {
@@ -45,9 +48,17 @@ export function start() {
   onSpot((diagnosis, procedure) => picture && describe(sentence(picture, diagnosis, procedure)));
 }
 
-/** The picture on show, for the download. */
-export function shown() {
-  return picture;
+/**
+ * Let the user choose the paper's transport, where it is another plan than the model's own and the model has vectors.
+ * @param {string} [own] the kind of the model's own plan
+ */
+export function offerPlans(own) {
+  byId("plans").hidden = own !== "coupling" && own !== "penalised-transport";
+}
+
+/** What the plan on show is, and how far it can be trusted. */
+export function trust() {
+  return [picture?.plan.reading, picture?.plan.faithfulness].filter(Boolean).join(" ");
 }
 
 /**
@@ -62,9 +73,10 @@ export function show(given) {
 
 /** Draw what is to be shown in the form that the state names. */
 export function draw() {
-  const { view } = current();
+  const { view, plan } = current();
   byId("figure-card").hidden = picture === null;
   for (const choice of all("input[name=view]")) choice.checked = choice.value === view;
+  for (const choice of all("input[name=plan]")) choice.checked = choice.value === plan;
   if (picture === null) return byId("figure").replaceChildren();
   describe("");
   const host = byId("figure");
@@ -83,10 +95,16 @@ export function drawn(view, width) {
 /** Below the heading stands what is pointed at, else how to read the figure. */
 function describe(text) {
   if (picture === null) return;
-  const { exact, agrees, plan } = picture;
-  const unsure = !exact ? SHARES : plan.converged === false ? UNFINISHED : agrees ? "" : APART;
-  byId("figure-note").textContent = text || PROSE[current().view] + unsure;
-  byId("figure-trust").textContent = [plan.reading, plan.faithfulness].filter(Boolean).join(" ");
+  byId("figure-note").textContent = text || PROSE[current().view] + reserve(picture);
+  byId("figure-trust").textContent = trust();
+}
+
+/** What a reader must know besides: how many are drawn, and why figure and reasons may differ. */
+function reserve({ exact, agrees, plan, listed }) {
+  const drawn = plan.procedures.length;
+  const first = drawn < listed ? ` Drawn are the first ${drawn} of ${listed} procedures.` : "";
+  const apart = agrees ? "" : current().plan === "transport" ? OTHER : APART;
+  return first + (!exact ? SHARES : plan.converged === false ? UNFINISHED : apart);
 }
 
 function table({ plan, titles }) {
@@ -144,27 +162,27 @@ export function picturing(answer, explanation) {
   const titles = new Map(
     [...answer.diagnoses, ...answer.recommendations].map((one) => [one.code, one.title]),
   );
+  const listed = answer.recommendations.length;
   if (explanation) {
-    return {
-      plan: explanation.plan,
-      titles,
-      exact: true,
-      agrees: agree(explanation.plan, answer.recommendations),
-    };
+    const agrees = agree(explanation.plan, answer.recommendations);
+    return { plan: firstOf(explanation.plan), titles, exact: true, agrees, listed };
   }
   const diagnoses = answer.diagnoses.filter((one) => one.status !== "unknown").map((one) => one.code);
-  const listed = answer.recommendations.slice(0, 20);
+  const shown = answer.recommendations.slice(0, DRAWN);
   const share = (code, one) =>
-    (one.because.find((reason) => reason.code === code)?.share ?? 0) / listed.length;
-  const mass = diagnoses.map((code) => listed.map((one) => share(code, one)));
-  return diagnoses.length && listed.length
-    ? {
-        plan: { diagnoses, procedures: listed.map((one) => one.code), mass },
-        titles,
-        exact: false,
-        agrees: true,
-      }
-    : null;
+    (one.because.find((reason) => reason.code === code)?.share ?? 0) / shown.length;
+  const mass = diagnoses.map((code) => shown.map((one) => share(code, one)));
+  const plan = { diagnoses, procedures: shown.map((one) => one.code), mass };
+  return diagnoses.length && listed ? { plan, titles, exact: false, agrees: true, listed } : null;
+}
+
+/** As many columns of a plan as a figure can hold. */
+function firstOf(plan) {
+  return {
+    ...plan,
+    procedures: plan.procedures.slice(0, DRAWN),
+    mass: plan.mass.map((masses) => masses.slice(0, DRAWN)),
+  };
 }
 
 /** Whether the plan, column by column, gives each diagnosis the share that the reasons give it. */

@@ -8,6 +8,7 @@ import { sameCode } from "./codes.js";
  * @property {string[]} diagnoses as typed, or canonical once the server has answered
  * @property {string} top how many procedures, or "90%" for as many as that coverage takes
  * @property {"flow" | "heat" | "table"} view
+ * @property {"own" | "transport"} plan whose plan is drawn: the model's, or the paper's
  * @property {string[]} accepted
  * @property {string[]} rejected
  * @property {string[]} auditDiagnoses
@@ -22,6 +23,7 @@ const EMPTY = {
   diagnoses: [],
   top: "5",
   view: "flow",
+  plan: "own",
   accepted: [],
   rejected: [],
   auditDiagnoses: [],
@@ -32,6 +34,7 @@ const NAMES = {
   diagnoses: "dx",
   top: "top",
   view: "view",
+  plan: "plan",
   accepted: "yes",
   rejected: "no",
   auditDiagnoses: "adx",
@@ -41,6 +44,7 @@ const CHOICES = {
   tab: ["recommend", "audit"],
   top: ["5", "10", "20", "90%"],
   view: ["flow", "heat", "table"],
+  plan: ["own", "transport"],
 };
 const LONGEST_LIST = 500;
 
