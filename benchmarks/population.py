@@ -47,9 +47,7 @@ def write_stays(path: Path, stays: int) -> tuple[list[str], list[str]]:
     return diagnoses, procedures
 
 
-def write_model(
-    path: Path, method: str, diagnoses: list[str], procedures: list[str], calibrated: bool
-) -> Path:
+def write_model(path: Path, method: str, diagnoses: list[str], procedures: list[str]) -> Path:
     rng = np.random.default_rng(0)
     sizes = {"diagnosis": len(diagnoses), "procedure": len(procedures), "dim": DIM, "head": HEADS}
     shapes = {name: tuple(sizes[axis] for axis in axes) for name, axes in LAYOUTS[method].items()}
@@ -69,7 +67,7 @@ def write_model(
         arrays=arrays,
         history=pa.table({"epoch": [1]}),
         card="# Random weights\n",
-        calibration=calibration if calibrated else None,
+        calibration=calibration,
     )
     write_folder(path, files)
     return path
@@ -111,14 +109,9 @@ def on_spark(stays: Path, model: Path, out: Path) -> float:
 
 def random_models(folder: Path, diagnoses: list[str], procedures: list[str]) -> dict[str, Path]:
     """A folder for each row of the table."""
-    kinds = {
-        "e+sa+ma, not calibrated": ("e+sa+ma", False),
-        "e+sa+ma": ("e+sa+ma", True),
-        "coupling": ("coupling", True),
-    }
     return {
-        label: write_model(folder / label.replace(" ", "-"), method, diagnoses, procedures, calibrated)
-        for label, (method, calibrated) in kinds.items()
+        method: write_model(folder / method, method, diagnoses, procedures)
+        for method in ("e+sa+ma", "coupling")
     }
 
 

@@ -14,6 +14,7 @@ from dx2px.cli import (
     demo,
     faithfulness,
     learning,
+    measuring,
     models,
     population,
     reporting,
@@ -68,7 +69,7 @@ app.command()(cohorts.prepare)
 app.command()(cohorts.synthesize)
 app.command()(cohorts.describe)
 app.command()(learning.train)
-app.command()(learning.evaluate)
+app.command()(measuring.evaluate)
 app.command()(benchmarks.benchmark)
 app.command()(benchmarks.sweep)
 app.command()(faithfulness.faithfulness)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dx2px.cli.console import counting, print_table, remark
-from dx2px.cli.models import NOT_ADVICE, ModelOption, _load
+from dx2px.cli.models import NOT_ADVICE, ModelOption, load_model
 from dx2px.cli.population import INTERRUPTED
 from dx2px.errors import InputError
 
@@ -47,7 +47,7 @@ def audit(
     settings = AuditSettings(precision, wrong, omitted)
     check_findings_path(out, stays)
     _check_worklist(worklist)
-    loaded = _load(model)
+    loaded = load_model(model)
     try:
         with counting("audit", StayFile(stays, AUDITED).rows) as tell:
             found = audit_file(stays, loaded, settings, per_100=per_100, most=most, progress=tell)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -136,3 +137,11 @@ def _shown(cell: Any) -> str:
 
 def _is_number(text: str) -> bool:
     return text.replace(",", "").replace(".", "").replace("%", "").replace("–", "0").strip().isdigit()
+
+
+def sleep_while_waiting() -> None:
+    """Let waiting threads sleep: with another busy process on the machine, spinning ones cost a factor of five.
+
+    The setting is read once, when torch is first imported.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dx2px.cli.console import print_table, remark, working
-from dx2px.cli.learning import sleep_while_waiting
+from dx2px.cli.console import print_table, remark, sleep_while_waiting, working
 from dx2px.errors import InputError
 
 if TYPE_CHECKING:

@@ -85,7 +85,7 @@ def recommend(
         raise InputError(
             "Give --top or --coverage, not both: the coverage decides how many procedures there are."
         )
-    found = _load(model).recommend(_split(codes), top or 5, coverage=coverage, map=map)
+    found = load_model(model).recommend(_split(codes), top or 5, coverage=coverage, map=map)
     if json:
         print_json(found.to_dict())
     else:
@@ -112,7 +112,7 @@ def explain(
     if out is not None:
         _check_explanation(out)
     asked = _split([procedures]) if procedures else None
-    found = _load(model).explain(_split(codes), asked, top, map=map, plan=plan.value)  # type: ignore[arg-type]
+    found = load_model(model).explain(_split(codes), asked, top, map=map, plan=plan.value)  # type: ignore[arg-type]
     if out is not None:
         _save_explanation(found, out, theme)
         remark(f"The explanation is in {out}. {NOT_ADVICE}")
@@ -149,7 +149,7 @@ def neighbors(
     json: AsJson = False,
 ) -> None:
     """List the codes whose vectors are nearest to a code's, by cosine."""
-    found = _load(model).neighbors(code, top)
+    found = load_model(model).neighbors(code, top)
     if json:
         print_json(found.to_dict())
     else:
@@ -164,7 +164,7 @@ def export(
     """Write the vectors of all codes, each labelled with its code, for other tools."""
     from dx2px.inference import export as write
 
-    write(_load(model), out, format.value)  # type: ignore[arg-type]
+    write(load_model(model), out, format.value)  # type: ignore[arg-type]
     remark(f"The vectors are in {out}.")
 
 
@@ -278,7 +278,7 @@ def _model_record(name: str, model: Model) -> dict[str, Any]:
     return {"name": name, "method": files.method, **sizes, "version": files.version, "card": files.card}
 
 
-def _load(path: Path | None) -> Model:
+def load_model(path: Path | None) -> Model:
     from dx2px.inference import Model
     from dx2px.inference.shipped import model_path
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dx2px.cli.console import counting, remark
-from dx2px.cli.models import NOT_ADVICE, ModelOption, _load
+from dx2px.cli.models import NOT_ADVICE, ModelOption, load_model
 
 if TYPE_CHECKING:
     from dx2px.inference.population_file import ScoredStays
@@ -25,7 +25,7 @@ def score(
     """Recommend procedures for every stay of a file; run again after a stop, it goes on where it stood."""
     from dx2px.inference.population_file import StayFile, score_file
 
-    loaded = _load(model)
+    loaded = load_model(model)
     try:
         with counting("score", StayFile(stays).rows) as tell:
             scored = score_file(stays, loaded, out, top, tell)

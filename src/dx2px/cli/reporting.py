@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from dx2px.cli.console import remark, working
-from dx2px.cli.learning import PartName, sleep_while_waiting
+from dx2px.cli.console import remark, sleep_while_waiting, working
+from dx2px.cli.measuring import PartName
 from dx2px.errors import InputError
 
 
