@@ -91,7 +91,7 @@ def test_the_switch_says_what_was_measured_to_a_screen_reader(page: Any, serve: 
     names = page.run(
         "return [...document.querySelectorAll('#plans input')].map((one) => one.labels[0].textContent)"
     )
-    assert names == ["Model's own", "Paper's transport"]
+    assert names == ["Model's plan", "Paper's plan"]
     page.click("#plans label:last-child")
     wait_for_trust(page, trust(model, "transport"))
     assert page.text("#live") == trust(model, "transport")
@@ -153,9 +153,7 @@ def test_a_long_list_is_drawn_in_part_and_kept_whole(page: Any, serve: Serve, pl
     assert all(value == pytest.approx(whole[codes]) for codes, value in page.ribbons().items())
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_both_switches_fit_on_a_phone(page: Any, serve: Serve, theme: str) -> None:
-    page.wish(theme)
+def test_both_switches_fit_on_a_phone(page: Any, serve: Serve) -> None:
     page.width(320)
     page.open(FRAGMENT, serve(coupling())[0])
     page.procedures()

@@ -18,7 +18,7 @@ from dx2px.report.markup import Markup, data_block, el, joined, resource
 
 WIDTH, HEIGHT, EDGE = 1000.0, 760.0, 22.0
 FEWEST = 5  # codes of a chapter that must stand close to each other for its name to be written there
-_LETTER, _LINE = 9.0, 20.0  # room that a label takes, in units of the map
+_LETTER, _LINE = 10.0, 20.0  # room that a label takes, in units of the map
 KINDS = {"diagnosis": "Diagnoses", "procedure": "Procedures"}
 PACKAGE = "dx2px.report.embedding"
 
