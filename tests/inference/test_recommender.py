@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
 from dataclasses import replace
@@ -221,3 +222,8 @@ def test_answering_imports_neither_torch_nor_numba_nor_ibis(folder: Path) -> Non
     )
     command = [sys.executable, "-c", script, str(folder)]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_model_goes_to_another_process_and_answers_the_same(model: Model) -> None:
+    before = model.recommend(["428.0", "250.00"]).to_dict()  # also fills what the model remembers
+    assert pickle.loads(pickle.dumps(model)).recommend(["428.0", "250.00"]).to_dict() == before

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from dx2px.codes import Kind, System, normalize, resolve, split, title
 from dx2px.cohort.vocabulary import Vocabulary
@@ -14,7 +13,7 @@ from dx2px.inference.back_off import BackOff, Siblings
 from dx2px.inference.results import StandIn, Status
 
 _LONGEST_SHOWN = 40
-_REMEMBERED = 20_000  # texts and their codes
+_REMEMBERED = 20_000  # texts of codes that the model can use
 
 
 @dataclass(frozen=True)
@@ -61,11 +60,19 @@ class Lookup:
         if strangers := [system for system in self.systems if system.kind != kind]:
             raise CodeError(f"{strangers[0].label} codes stand among those of the kind {kind}.")
         # The same codes are asked about again and again.
-        self.find = lru_cache(_REMEMBERED)(self._find)
-        self.at = lru_cache(None)(self._at)
+        self._found: dict[str, Found] = {}
+        self._placed: dict[int, Found] = {}
+
+    def find(self, text: str) -> Found:
+        """The code that a text means; a `CodeError` when several codes of the model fit it."""
+        found = self._found.get(text)
+        if found is None:
+            found = self._find(text)
+            if found.status != "unknown" and len(self._found) < _REMEMBERED:
+                self._found[text] = found
+        return found
 
     def _find(self, text: str) -> Found:
-        """The code that a text means; a `CodeError` when several codes of the model fit it."""
         known = self.candidates(text)
         if len(known) > 1:
             raise ambiguous(text, known)
@@ -81,10 +88,12 @@ class Lookup:
         """Every code once, in the order typed."""
         return list(dict.fromkeys(self.find(text) for text in texts))
 
-    def _at(self, index: int) -> Found:
+    def at(self, index: int) -> Found:
         """The code at a place of the vocabulary."""
-        code = self.vocabulary[index]
-        return Found(code, title(code).text, index)
+        if index not in self._placed:
+            code = self.vocabulary[index]
+            self._placed[index] = Found(code, title(code).text, index)
+        return self._placed[index]
 
     def _known(self, index: int) -> Found:
         found = self.at(index)
