@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from browser import chromium
 from dx2px.inference import Explanation, Model
 from dx2px.report.explanation_page import INVITATION, explanation_page
 from dx2px.report.explanation_words import percent
@@ -90,22 +90,8 @@ def test_titles_are_text(explained: Explanation) -> None:
 
 @pytest.fixture(scope="module")
 def driver() -> Iterator[Any]:
-    """Debian's Chromium without a window."""
-    pytest.importorskip("selenium", reason="selenium is not installed")
-    from selenium import webdriver
-
-    chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or chromedriver is None:
-        pytest.skip("no browser: install chromium and chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    flags = ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "window-size=1280,1000")
-    for flag in flags:
-        options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=chromedriver))
-    yield driver
-    driver.quit()
+    with chromium(1280, 1000) as found:
+        yield found
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import time
 from collections.abc import Iterator
 from html import unescape
@@ -15,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from browser import chromium
 from dx2px.codes import System
 from dx2px.codes.chapters import CHAPTERS
 from dx2px.inference import Model
@@ -113,25 +113,8 @@ def test_sections_of_icd_10_pcs_are_cut_by_body_system() -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("no browser: install chromium and chromium-driver")
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in (
-        "headless=new",
-        "no-sandbox",
-        "disable-gpu",
-        "disable-dev-shm-usage",
-        "window-size=1000,900",
-    ):
-        options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    found = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=driver))
-    yield found
-    found.quit()
+    with chromium(1000, 900) as found:
+        yield found
 
 
 @pytest.fixture

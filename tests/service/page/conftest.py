@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -16,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from browser import chromium
 from dx2px.inference import Model
 from dx2px.model.calibration import Calibration, Curve
 from dx2px.model.folder import ModelFiles, write_folder
@@ -225,28 +225,8 @@ def _poisoned(told: Any) -> Any:
 
 @pytest.fixture(scope="session")
 def driver() -> Iterator[Any]:
-    """Debian's Chromium without a window."""
-    pytest.importorskip("selenium", reason="selenium is not installed")
-    from selenium import webdriver
-
-    chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or chromedriver is None:
-        pytest.skip("no browser: install chromium and chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in (
-        "headless=new",
-        "no-sandbox",
-        "disable-gpu",
-        "disable-dev-shm-usage",
-        "window-size=1280,1000",
-    ):
-        options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    service = webdriver.ChromeService(executable_path=chromedriver)
-    driver = webdriver.Chrome(options=options, service=service)
-    yield driver
-    driver.quit()
+    with chromium(1280, 1000) as found:
+        yield found
 
 
 class Page:
