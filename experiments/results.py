@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dx2px.cli.benchmarks import run_jobs
-from dx2px.cli.console import remark
-from dx2px.cli.learning import sleep_while_waiting
+from dx2px.cli.console import remark, sleep_while_waiting
 from dx2px.errors import Dx2pxError, InputError
 
 if TYPE_CHECKING:

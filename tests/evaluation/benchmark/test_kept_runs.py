@@ -13,7 +13,7 @@ from dx2px import InputError
 from dx2px.cohort.synthetic import SyntheticConfig, generate
 from dx2px.evaluation.benchmark import BenchmarkConfig, CohortId, Job, plan
 from dx2px.evaluation.benchmark.runs import run_job
-from dx2px.evaluation.benchmark.settings import configured, same_settings
+from dx2px.evaluation.benchmark.settings import configured, same_settings, unsaid
 from dx2px.evaluation.methods import METHODS
 from dx2px.evaluation.run import SplitConfig, learn
 
@@ -127,3 +127,12 @@ def test_what_a_method_records_holds_what_it_was_set_to(method: str) -> None:
 def test_a_swept_setting_is_part_of_what_is_asked() -> None:
     assert configured("e+sa+ma", {"dim": 20}, 0)["model"]["dim"] == 20
     assert configured("e+sa+ma", {}, 0)["model"]["dim"] == 200
+
+
+def test_a_setting_that_changed_what_is_learned_is_told_from_runs_before_it() -> None:
+    asked = configured("coupling", {}, 0)
+    before = {**asked, "model": {name: value for name, value in asked["model"].items() if name != "decay"}}
+    assert asked["model"]["decay"] > 0
+    assert not same_settings(asked, unsaid("coupling", 0), before)
+    without = {**asked, "model": {**asked["model"], "decay": 0.0}}
+    assert same_settings(without, unsaid("coupling", 0), before)

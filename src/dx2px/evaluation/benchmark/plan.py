@@ -11,7 +11,7 @@ from typing import Any
 
 from dx2px.cohort import Cohort, SplitBy
 from dx2px.errors import InputError
-from dx2px.evaluation.benchmark.settings import configured, same_settings
+from dx2px.evaluation.benchmark.settings import configured, same_settings, unsaid
 from dx2px.evaluation.methods import METHODS, VARIANTS
 from dx2px.evaluation.run import SplitConfig
 from dx2px.training.checkpoint import fingerprint
@@ -113,7 +113,7 @@ class Job:
         if record.get("key") != self.key() or record.get("data") != self.cohort.data:
             return False
         asked = configured(self.method, self.model, self.seed)
-        return same_settings(asked, configured(self.method, {}, self.seed), record.get("settings", {}))
+        return same_settings(asked, unsaid(self.method, self.seed), record.get("settings", {}))
 
 
 def plan(cohorts: Iterable[Path | CohortId], config: BenchmarkConfig, out: Path) -> list[Job]:

@@ -14,6 +14,9 @@ from dx2px.model.network import ModelConfig
 from dx2px.training.config import TrainingConfig
 from dx2px.training.recommender import Recommender
 
+# What runs did before a setting existed, where its default is something else.
+EARLIER: Mapping[str, Mapping[str, Any]] = {"coupling": {"model": {"decay": 0.0}}}
+
 
 def method_with(name: str, model: Mapping[str, Any]) -> Recommender:
     """A method as a job asks for it: with its defaults, but for the given settings of the paper's model."""
@@ -31,14 +34,18 @@ def configured(name: str, model: Mapping[str, Any], seed: int) -> dict[str, Any]
     return _plain(asdict(config)) if is_dataclass(config) and not isinstance(config, type) else {}
 
 
-def same_settings(asked: Mapping[str, Any], defaults: Mapping[str, Any], kept: Mapping[str, Any]) -> bool:
-    """Whether a kept run had the settings asked for.
+def unsaid(name: str, seed: int) -> dict[str, Any]:
+    """The settings that a record of a method stands for where it does not say them: they came later than the run."""
+    return _over(configured(name, {}, seed), EARLIER.get(name, {}))
 
-    A record also holds what validation chose; that is not compared. A setting that the record does not know came
-    later than the run, which stands for its default: whoever adds a setting gives it the default that changes nothing.
+
+def same_settings(asked: Mapping[str, Any], unsaid: Mapping[str, Any], kept: Mapping[str, Any]) -> bool:
+    """Whether a kept run had the settings asked for; of those that it does not say it had the `unsaid` ones.
+
+    A record also holds what validation chose; that is not compared.
     """
     for name, value in asked.items():
-        default = defaults.get(name)
+        default = unsaid.get(name)
         if isinstance(value, Mapping):
             within = kept.get(name, {})
             if not isinstance(within, Mapping) or not same_settings(value, default or {}, within):
@@ -46,6 +53,14 @@ def same_settings(asked: Mapping[str, Any], defaults: Mapping[str, Any], kept: M
         elif kept.get(name, default) != value:
             return False
     return True
+
+
+def _over(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with some changed, at any depth."""
+    return {
+        name: _over(value, changes.get(name, {})) if isinstance(value, Mapping) else changes.get(name, value)
+        for name, value in settings.items()
+    }
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:
