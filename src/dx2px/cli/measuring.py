@@ -39,6 +39,7 @@ def evaluate(
     """
     from dx2px.cohort import Cohort
     from dx2px.evaluation import evaluate as measure
+    from dx2px.evaluation.parts import measured_part
     from dx2px.inference import Model
 
     if plot is not None:
@@ -49,7 +50,8 @@ def evaluate(
     known = len(loaded.files.diagnoses)
     if back_off:
         loaded = loaded.extended(whole.diagnosis_vocabulary)
-    stays, part, counts = _part(loaded, whole, on.value if on else None)
+    measured = measured_part(loaded.files, whole, on.value if on else None)
+    stays, counts = measured.stays, measured.counts
     metrics = measure(loaded.scorer.scores, stays.diagnoses, stays.procedures)
     trust = _reliability(loaded, stays)
     if plot is not None:
@@ -58,9 +60,9 @@ def evaluate(
         extra: dict[str, Any] = {} if counts is None else {"projection": counts.to_dict()}
         extra |= {} if trust is None else {"calibration": trust.to_dict()}
         extra |= {"backed_off": len(loaded.files.diagnoses) - known} if back_off else {}
-        print_json({**metrics.to_dict(), "part": part, **extra})
+        print_json({**metrics.to_dict(), "part": measured.part, **extra})
         return
-    show_metrics(metrics, f"{loaded.files.method} on {part} stays of {cohort.name}")
+    show_metrics(metrics, f"{loaded.files.method} on {measured.part} stays of {cohort.name}")
     if trust is not None:
         show_reliability(trust)
     if back_off:
@@ -116,11 +118,3 @@ def _show_projection(counts: ProjectionCounts) -> None:
             f"({aside.entries_set_aside:,} of {aside.entries:,} entries), which the model does not know."
         )
     remark(f"{counts.stays_kept:,} of {counts.stays:,} stays keep a diagnosis and a procedure.")
-
-
-def _part(model: Model, cohort: Cohort, part: str | None) -> tuple[Cohort, str, ProjectionCounts | None]:
-    """The stays to measure on; a cohort the model did not learn from is projected onto its vocabularies."""
-    from dx2px.evaluation.parts import measured_part
-
-    measured = measured_part(model.files, cohort, part)
-    return measured.stays, measured.part, measured.counts

@@ -279,6 +279,7 @@ def _model_record(name: str, model: Model) -> dict[str, Any]:
 
 
 def load_model(path: Path | None) -> Model:
+    """The model in a folder or of a name; the package's own where none is given."""
     from dx2px.inference import Model
     from dx2px.inference.shipped import model_path
 
