@@ -2,8 +2,8 @@
 
 The layout is t-SNE (van der Maaten and Hinton 2008; scikit-learn's), started from the two main directions of the
 vectors, so that a seed fixes it. Of what was tried on the package's first model, plain main directions and a layout by
-forces along the nearest neighbours kept 5 and 25 % of each code's ten nearest; t-SNE kept 53 %, and 400 steps as much as
-1,000. Neighbours are by cosine, as everywhere: vectors are brought to length 1 first.
+forces along the nearest neighbours kept 5 and 25 % of each code's ten nearest; t-SNE kept 53 %, and 400 steps as much
+as 1,000. Neighbours are by cosine, as everywhere: vectors are brought to length 1 first.
 
 What is near on the map was mostly near among the vectors; `kept_neighbours` measures how much of it was. What is far
 apart, how large a group looks and how groups lie to each other means little.
