@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dx2px.cli.console import counting, print_table, remark
+from dx2px.cli.console import INTERRUPTED, counting, print_table, remark
 from dx2px.cli.models import NOT_ADVICE, ModelOption, load_model
-from dx2px.cli.population import INTERRUPTED
 from dx2px.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+INTERRUPTED = 130  # the exit code of a command that Ctrl+C stopped
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

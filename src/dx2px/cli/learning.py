@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dx2px.cli.console import remark, sleep_while_waiting, training_progress, working
+from dx2px.cli.console import INTERRUPTED, remark, sleep_while_waiting, training_progress, working
 from dx2px.cli.measuring import show_metrics
 from dx2px.errors import InputError
 
@@ -39,7 +39,6 @@ MethodName = StrEnum(
 SplitName = StrEnum("SplitName", ["patient", "stay"])
 DeviceName = StrEnum("DeviceName", ["cpu", "cuda", "mps"])
 KeepName = StrEnum("KeepName", ["last", "best"])
-INTERRUPTED = 130
 BYTES_A_STAY = 200  # of a cohort in memory while it teaches (benchmarks/scaling.py)
 
 

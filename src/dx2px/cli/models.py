@@ -170,9 +170,14 @@ def export(
 
 def show_recommendation(found: Recommendation) -> None:
     """Print diagnoses with their significance, and procedures with their reasons."""
+    from dx2px.inference.results import shown_probability
+
     diagnoses = [[d.code, d.title, _significance(d)] for d in found.diagnoses]
     print_table("Diagnoses", ["code", "title", "significance"], diagnoses)
-    rows = [[r.rank, r.code, r.title, _shown(r.probability), _reasons(r)] for r in found.recommendations]
+    rows = [
+        [r.rank, r.code, r.title, shown_probability(r.probability), _reasons(r)]
+        for r in found.recommendations
+    ]
     print_table("Procedures", ["rank", "code", "title", "probability", "because of"], rows)
     _tell_mapping(found.mapping)
     _tell_diagnoses(found.diagnoses)
@@ -180,7 +185,7 @@ def show_recommendation(found: Recommendation) -> None:
         remark(
             f"This set of {found.coverage.set_size} was made to hold {found.coverage.target:.0%} of a stay's coded "
             f"procedures, on average over stays like those it was fitted on: all with a probability of "
-            f"{_shown(found.coverage.threshold)} or more, and the first."
+            f"{shown_probability(found.coverage.threshold)} or more, and the first."
         )
     if any(one.probability is None for one in found.recommendations):
         remark("This model has no calibration: it ranks procedures and gives no probabilities.")
@@ -192,12 +197,6 @@ def _significance(diagnosis: Diagnosis) -> str:
         return "unknown"
     mark = " (backed-off)" if diagnosis.status == "backed-off" else ""
     return f"{diagnosis.significance:.1%}{mark}"
-
-
-def _shown(probability: float | None) -> str:
-    if probability is None:
-        return "–"
-    return f"{probability:.1%}" if probability >= 0.001 else "< 0.1%"
 
 
 def _tell_mapping(mapping: tuple[Mapped, ...] | None) -> None:
@@ -234,6 +233,8 @@ def _reasons(one: Recommended | Procedure) -> str:
 
 def _show_explanation(found: Explanation) -> None:
     """The plan as a table where it is narrow enough, then the procedures with their reasons."""
+    from dx2px.inference.results import shown_probability
+
     plan, known = found.plan, [p for p in found.procedures if p.status == "known"]
     diagnoses = [d for d in found.diagnoses if d.status != "unknown"]
     if plan.mass is not None and len(known) <= WIDEST:
@@ -247,7 +248,13 @@ def _show_explanation(found: Explanation) -> None:
         told = [[d.code, d.title, _significance(d)] for d in found.diagnoses]
         print_table("Diagnoses", ["code", "title", "significance"], told)
     scores = [
-        [p.rank, p.code, p.title, _shown(p.probability) if p.status == "known" else p.status, _reasons(p)]
+        [
+            p.rank,
+            p.code,
+            p.title,
+            shown_probability(p.probability) if p.status == "known" else p.status,
+            _reasons(p),
+        ]
         for p in found.procedures
     ]
     print_table("Procedures", ["rank", "code", "title", "probability", "because of"], scores)

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dx2px.cli.console import counting, remark
+from dx2px.cli.console import INTERRUPTED, counting, remark
 from dx2px.cli.models import NOT_ADVICE, ModelOption, load_model
 
 if TYPE_CHECKING:
     from dx2px.inference.population_file import ScoredStays
-
-INTERRUPTED = 130
 
 
 def score(

@@ -22,6 +22,13 @@ SCOPE = (
 EXPLANATION = "dx2px-explanation/1"  # the form that `explanation.schema.json` describes
 
 
+def shown_probability(value: float | None) -> str:
+    """A probability as a reader sees it: per cent, as far as it means something."""
+    if value is None:
+        return "–"
+    return f"{value:.1%}" if value >= 0.001 else "< 0.1%"
+
+
 @dataclass(frozen=True)
 class StandIn:
     """What stood in for a code that the model has not seen: the mean of its known codes under a heading."""

@@ -17,6 +17,7 @@ from typing import Any
 from dx2px.codes import dotted, title
 from dx2px.errors import CodeError
 from dx2px.inference.audit_file import FileAudit
+from dx2px.inference.results import shown_probability
 from dx2px.storage import write_text
 
 LISTED = 2000  # findings on a page, which a browser sorts in no time
@@ -173,7 +174,7 @@ def _row(finding: Mapping[str, Any]) -> str:
         f"<td>{stay}</td>",
         f'<td class="kind">{KINDS[kind]}</td>',
         f"<td>{_code(finding['code'])} {escape(finding['title'])}</td>",
-        f'<td class="number" data-value="{probability:.9g}">{_percent(probability)}</td>',
+        f'<td class="number" data-value="{probability:.9g}">{shown_probability(probability)}</td>',
         f'<td class="number">{finding["rank"]}</td>',
         f"<td>{'<br>'.join(_reason(reason) for reason in finding['because'])}</td>",
     ]
@@ -202,10 +203,6 @@ def _dotted(code: str) -> str:
         return dotted(code)
     except CodeError:
         return code
-
-
-def _percent(probability: float) -> str:
-    return f"{probability:.1%}" if probability >= 0.001 else "< 0.1%"
 
 
 def _hash(text: str) -> str:

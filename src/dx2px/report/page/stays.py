@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dx2px.evaluation.examples import RULE
 from dx2px.inference import Diagnosis, Procedure
+from dx2px.inference.results import shown_probability
 from dx2px.report.markup import Child, Markup, el
 from dx2px.report.page.charts import bar_cell
 from dx2px.report.page.content import Content, ShownStay
-from dx2px.report.page.words import bare, code, percent, probability, section, shown
+from dx2px.report.page.words import bare, code, percent, section, shown
 
 SHADES = (0.05, 0.2, 0.45, 0.7)
 LEADING = 3  # reasons told in words
@@ -78,7 +79,7 @@ def _procedure(one: Procedure, coded: bool) -> Markup:
     leading = ", ".join(
         f"{shown(r.code)} {percent(r.share, 0)}" for r in one.because[:LEADING] if r.share >= 0.01
     )
-    likely = "" if one.probability is None else f" · {probability(one.probability)}"
+    likely = "" if one.probability is None else f" · {shown_probability(one.probability)}"
     # Told in words where there is no room for the table's shares.
     because = el("span", f"because of {leading}", class_="narrow")
     return el("li", code(one.code), f"{likely} · ", mark, because, value=str(one.rank))

@@ -83,11 +83,6 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f}%"
 
 
-def probability(value: float) -> str:
-    """As far as it means something."""
-    return percent(value) if value >= 0.001 else "< 0.1%"
-
-
 def _row(cells: Sequence[Child], heads: Sequence[str], numbers: Sequence[int], bars: Sequence[int]) -> Markup:
     first, *rest = cells
     told = [*heads, *(None for _ in cells)]
