@@ -6,6 +6,8 @@ READY := $(VENV)/.ready
 # Of `make results`: where the open data lie, and how many runs go at a time.
 DATA ?= ../shared/data
 JOBS ?= 2
+# Of `make test`: processes at a time. A file's tests stay together, since they share what they made.
+WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check format bench results tables clean
@@ -25,8 +27,8 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY) ## Run the main job from nothing; results in demo/
 	$(BIN)/dx2px demo --out demo
 
-test: $(READY) ## Run the tests, with branch coverage
-	$(BIN)/python -m pytest --cov --cov-report=term $(ARGS)
+test: $(READY) ## Run the tests, with branch coverage; WORKERS=… processes at a time, ARGS=… for pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --cov --cov-report=term $(ARGS)
 
 check: $(READY) ## Lint, check the format, the types and the direction of imports
 	$(BIN)/ruff check .

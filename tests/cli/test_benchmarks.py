@@ -62,15 +62,15 @@ def test_sweep_writes_table_and_figure(cohort: Path, tmp_path: Path) -> None:
     [
         (["benchmark", "--out", "o"], "at least one cohort"),
         (["benchmark", "absent.parquet", "--out", "o"], "There is no cohort file"),
-        (["benchmark", "absent.parquet", "--methods", "x", "--out", "o"], "There is no method x"),
+        (["benchmark", "{cohort}", "--methods", "x", "--out", "o"], "There is no method x"),
         (
-            ["sweep", "absent.parquet", "--over", "dim", "--values", "a", "--out", "o"],
+            ["sweep", "{cohort}", "--over", "dim", "--values", "a", "--out", "o"],
             "'a' is not a value of dim",
         ),
     ],
 )
-def test_wrong_input_gives_one_sentence(words: list[str], sentence: str) -> None:
-    done = dx2px(*words)
+def test_wrong_input_gives_one_sentence(cohort: Path, words: list[str], sentence: str) -> None:
+    done = dx2px(*(word.format(cohort=cohort) for word in words))
     assert done.returncode == 1
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dx2px.cli.board import board
-from dx2px.cli.console import print_text, remark, sleep_while_waiting
+from dx2px.cli.console import check_cohorts, print_text, remark, sleep_while_waiting
 from dx2px.cli.learning import SplitName
 from dx2px.errors import InputError
 
@@ -46,16 +46,16 @@ def benchmark(
     interrupted benchmark goes on where it stopped. A run that fails is shown with its reason; the others go on.
     """
     sleep_while_waiting()
+    files = [*(cohorts or []), *(cohort or [])]
+    if not files:
+        raise InputError("Name at least one cohort file.")
+    check_cohorts(*files)
     from dx2px.evaluation.benchmark import plan
     from dx2px.evaluation.recipe import load_recipe
     from dx2px.report.benchmark_files import write_benchmark
 
-    files = [*(cohorts or []), *(cohort or [])]
-    if not files:
-        raise InputError("Name at least one cohort file.")
     loaded = load_recipe(recipe) if recipe else None
     config = _config(loaded.config if loaded else None, methods, folds, run_folds, split_by)
-    _check_files(files)
     planned = plan(files, config, out)
     failed = run_jobs(planned, jobs, "benchmark")
     published = loaded.published if loaded else None
@@ -75,11 +75,11 @@ def sweep(
 ) -> None:
     """Show how F1 depends on the dimension, the transport weight or the number of heads, as in the paper's figure."""
     sleep_while_waiting()
+    check_cohorts(cohort)
     from dx2px.evaluation.benchmark.sweep import SweepConfig, plan_sweep
     from dx2px.report.benchmark_files import write_sweep
 
     grid = tuple(_number(over.value, text) for text in values.split(",")) if values else ()
-    _check_files([cohort])
     planned = plan_sweep(cohort, SweepConfig(over.value, method, grid, folds, run_folds), out)
     failed = run_jobs([job for some in planned.values() for job in some], jobs, f"sweep over {over.value}")
     _show(write_sweep(over.value, planned, out))
@@ -99,14 +99,6 @@ def _config(
     return replace(
         given or BenchmarkConfig(), **{name: value for name, value in said.items() if value is not None}
     )
-
-
-def _check_files(files: list[Path]) -> None:
-    """Every cohort can be opened: better said now than by a run in an hour."""
-    from dx2px.cohort import CohortFile
-
-    for path in files:
-        CohortFile(path)
 
 
 def run_jobs(jobs: list[Job], workers: int, what: str) -> list[Job]:

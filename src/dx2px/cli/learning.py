@@ -14,7 +14,14 @@ from typing import Annotated, Any
 
 import typer
 
-from dx2px.cli.console import INTERRUPTED, remark, sleep_while_waiting, training_progress, working
+from dx2px.cli.console import (
+    INTERRUPTED,
+    check_cohorts,
+    remark,
+    sleep_while_waiting,
+    training_progress,
+    working,
+)
 from dx2px.cli.measuring import show_metrics
 from dx2px.errors import InputError
 
@@ -117,6 +124,7 @@ def train(
     one model together, and go on from the checkpoint when one is lost (docs/scale.md).
     """
     sleep_while_waiting()
+    check_cohorts(cohort)
     from dx2px.cohort import Cohort
     from dx2px.evaluation.methods import LEARNED, learned_by, loop_settings, method_named
     from dx2px.evaluation.recipe import card_notes
