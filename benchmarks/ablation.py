@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import softplus
+from torch.nn.functional import embedding, softplus
 
 from dx2px import Cohort, __version__
 from dx2px.cohort.synthetic import Truth
@@ -25,6 +25,7 @@ from dx2px.evaluation.coupling import CouplingModel
 from dx2px.evaluation.run import SplitConfig, Trained, learn
 from dx2px.model.coupling import CouplingConfig, CouplingNetwork, Entries
 from dx2px.model.coupling_step import CouplingStepper, OneCycle
+from dx2px.model.draws import Source
 from dx2px.training.config import CouplingTraining, Device, Learner, Start
 from kept import Runs, over_seeds
 
@@ -39,7 +40,7 @@ class NoContext(CouplingNetwork):
 class MeanOfPairs(CouplingNetwork):
     """Diagnoses vote: the score is the mean of the pairs, not the logarithm of a sum of exponentials."""
 
-    def totals(self, rows: Entries, generator: torch.Generator | None = None) -> Tensor:
+    def totals(self, rows: Entries, generator: Source | None = None) -> Tensor:
         pairs = self.pairs(rows, generator)
         sums = torch.zeros(len(rows.lengths), pairs.shape[1]).index_add(0, rows.row, pairs)
         return sums / rows.lengths[:, None] + self.b
@@ -52,6 +53,42 @@ class Bce(CouplingNetwork):
         return softplus(s).sum() - s[coded.row, coded.codes].sum()
 
 
+class Told(CouplingNetwork):
+    """Knows how often codes occur."""
+
+    def tell(self, start: Start) -> None:
+        self.frequency = [
+            torch.from_numpy(counts / max(start.stays, 1)).float()
+            for counts in (start.diagnosis_counts, start.procedure_counts)
+        ]
+
+
+class DecayByRarity(Told):
+    """Decay by one over the root of a code's frequency; a code of one in 75 stays decays as before."""
+
+    @torch.no_grad()
+    def shrink(self, rate: float) -> None:
+        for X, f in zip((self.U, self.V), self.frequency, strict=True):
+            factor = (75 * f.clamp_min(1e-6)).rsqrt()
+            X.mul_((1 - rate * self.config.decay * factor).clamp_min(0)[:, None])
+
+
+class WeightsOfPairs(Told):
+    """Diagnoses of at least 1 % of the stays have a free weight for each procedure."""
+
+    def __init__(self, diagnoses: int, procedures: int, config: CouplingConfig, *shared: Any) -> None:
+        super().__init__(diagnoses, procedures, config, *shared)
+        self.W = torch.nn.Parameter(torch.zeros(diagnoses, procedures))
+
+    def pairs(self, rows: Entries, generator: Source | None = None) -> Tensor:
+        return super().pairs(rows, generator) + embedding(rows.codes, self.W)
+
+    @torch.no_grad()
+    def shrink(self, rate: float) -> None:
+        super().shrink(rate)
+        self.W.mul_((self.frequency[0] >= 0.01)[:, None] * (1 - rate * self.config.decay))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Ablated(CouplingTraining):
     """The default settings with another network, or without what categories share."""
@@ -61,6 +98,8 @@ class Ablated(CouplingTraining):
 
     def learner(self, start: Start, device: Device = "cpu") -> Learner:
         network = self.network(*start.sizes, self.model, start.categories if self.shared else None)
+        if isinstance(network, Told):
+            network.tell(start)
         shares = start.procedure_counts / max(start.stays, 1)
         network.init(torch.Generator().manual_seed(self.seed), start.diagnosis_counts, shares)
         return CouplingStepper(network, self.adam, OneCycle(start.steps), self.seed)
@@ -99,6 +138,14 @@ def variations(base: Ablated) -> dict[str, Ablated]:
         "twice the epochs": replace(base, epochs=base.epochs * 2),
         "half the learning rate": replace(base, adam=replace(base.adam, lr=base.adam.lr / 2)),
         "twice the learning rate": replace(base, adam=replace(base.adam, lr=base.adam.lr * 2)),
+    }
+
+
+def tried(base: Ablated) -> dict[str, Ablated]:
+    """What was tried and not kept; run by --only."""
+    return {
+        "decay by rarity": replace(base, network=DecayByRarity),
+        "weights of pairs": replace(base, network=WeightsOfPairs),
     }
 
 
@@ -161,14 +208,16 @@ def table(results: Runs) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("cohorts", nargs="+", type=Path)
-    parser.add_argument("--only", help="comma-separated variations")
+    parser.add_argument("--only", help="comma-separated names, of what was tried and not kept too")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("results/ablation"))
     arguments = parser.parse_args()
-    chosen = variations(Ablated(model=CouplingConfig()))
+    base = Ablated(model=CouplingConfig())
+    chosen = variations(base)
     if arguments.only:
-        chosen = {name: chosen[name] for name in arguments.only.split(",")}
+        known = chosen | tried(base)
+        chosen = {name: known[name] for name in arguments.only.split(",")}
     print(
         table(
             over_seeds(

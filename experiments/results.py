@@ -30,7 +30,7 @@ RESULTS = ROOT / "results"
 DATA = ROOT.parent / "shared" / "data"
 NOTHING = "*No run is kept yet.*"
 SLOW = ("dwl", "gwl")
-DOCUMENTS = ("docs/results.md", "benchmarks/README.md")
+DOCUMENTS = ("README.md", "docs/results.md", "benchmarks/README.md")
 
 
 def results(
@@ -161,7 +161,7 @@ def write_documents(experiment: Experiment, out: Path) -> None:
 def blocks(experiment: Experiment, out: Path) -> dict[str, str]:
     """Every made part of the documents, by name."""
     from dx2px.evaluation.benchmark import compare, rows_of, rules_of
-    from dx2px.report.benchmark import markdown
+    from dx2px.report.benchmark import markdown, summary_markdown
     from dx2px.report.benchmark_costs import costs_markdown, plan_markdown
     from dx2px.report.comparisons import f1_markdown
     from dx2px.report.scoring_rules import rules_markdown
@@ -172,6 +172,7 @@ def blocks(experiment: Experiment, out: Path) -> dict[str, str]:
         rows = rows_of(jobs)
         made |= {
             f"cohorts {group}": cohorts_markdown(summaries(experiment, group, out)),
+            f"summary {group}": summary_markdown(rows) if rows else "",
             f"table {group}": markdown(rows).replace("### ", "#### "),
             f"folds {group}": missing_markdown(jobs),
             f"comparisons {group}": f1_markdown(pairs)

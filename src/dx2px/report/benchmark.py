@@ -34,6 +34,31 @@ def markdown(rows: Sequence[Row], published: Published | None = None) -> str:
     return "\n".join(parts)
 
 
+def summary_markdown(rows: Sequence[Row]) -> str:
+    """F1@1 and F1@5 of every method, a column a cohort, the best bold; fewer folds than most have are told."""
+    groups = by_cohort(rows)
+    methods = list(dict.fromkeys(row.method for row in rows))
+    planned = max((row.folds for row in rows), default=0)
+    columns = [(cohort, (L, "f1")) for L in ("1", "5") for cohort in groups]
+    head = [f"{cohort}, F1@{L}" for cohort, (L, _) in columns]
+    lines = [f"| method | {' | '.join(head)} |", "|---" * (len(head) + 1) + "|"]
+    found = {(row.cohort, row.method): row for row in rows}
+    best = {cohort: best_of(group) for cohort, group in groups.items()}
+    for method in methods:
+        cells = []
+        for cohort, column in columns:
+            row = found.get((cohort, method))
+            if row is None:
+                cells.append("–")
+                continue
+            shown = f"{row.cells[column].mean:.1f}"
+            shown = f"**{shown}**" if method in best[cohort][column] else shown
+            few = f" ({row.folds} fold{'s' if row.folds > 1 else ''})" if row.folds < planned else ""
+            cells.append(shown + few)
+        lines.append(f"| {method} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
 def latex(rows: Sequence[Row], published: Published | None = None) -> str:
     """The same as a LaTeX tabular."""
     lines = [r"\begin{tabular}{l" + "|rrr" * len(AT) + "}", r"\hline"]
