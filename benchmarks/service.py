@@ -74,6 +74,11 @@ class Service:
             time.sleep(0.05)
         raise SystemExit(self.log.read_text())
 
+    def stop(self) -> int:
+        """End it as an operator would; its exit code."""
+        self.process.terminate()
+        return self.process.wait(30)
+
     def resident(self) -> float:
         """Megabytes in memory."""
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
@@ -123,8 +128,7 @@ def main() -> None:
         try:
             measure(service, diagnoses_of(model), options, folder)
         finally:
-            service.process.terminate()
-            print(f"\nThe service ended with exit code {service.process.wait(30)}.")
+            print(f"\nThe service ended with exit code {service.stop()}.")
 
 
 def measure(service: Service, codes: list[str], options: argparse.Namespace, folder: Path) -> None:
