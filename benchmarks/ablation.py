@@ -132,7 +132,7 @@ def variations(base: Ablated) -> dict[str, Ablated]:
         "no weights of stays": model(balance=1e9),
         "no decay": model(decay=0.0),
         "no dropout of features": model(dropout=1e-9),
-        "no dropout of diagnoses": model(diagnosis_dropout=0.0),
+        "dropout of diagnoses too": model(diagnosis_dropout=0.1),
         "half the dimensions": model(dim=base.model.dim // 2),
         "half the epochs": replace(base, epochs=base.epochs // 2),
         "twice the epochs": replace(base, epochs=base.epochs * 2),

@@ -78,7 +78,7 @@ def train(
         float, typer.Option(help="Entropy of a transport whose marginals are not both exact.")
     ] = 0.05,
     epochs: Annotated[
-        int | None, typer.Option(help="Passes over the training stays [default: 16; paper's models 25].")
+        int | None, typer.Option(help="Passes over the training stays [default: 12; paper's models 25].")
     ] = None,
     batch_size: Annotated[int, typer.Option(help="Stays a step.")] = 300,
     lr: Annotated[

@@ -45,7 +45,9 @@ class CouplingConfig:
 
     dim: int = 200
     dropout: float = 0.4  # of the features of each h_d
-    diagnosis_dropout: float = 0.1  # of whole diagnoses; one is always left
+    diagnosis_dropout: float = (
+        0.0  # of whole diagnoses; one is always left. Off: it blurs causes (docs/method.md)
+    )
     balance: float = 2.0  # κ
     decay: float = 0.3  # of the vectors' own parts, a step and unit of learning rate
     init_scale: float = 0.1  # deviation of U and V at the start

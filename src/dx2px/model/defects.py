@@ -14,8 +14,8 @@ Both are probabilities, so findings of both kinds stand on one scale, and of fin
 `precision` at least this share are mistakes, as far as the stated rates and the calibration hold.
 
 A wrong procedure is one of another stay, as frequent as in the training data, or, one time in four, any at all.
-Compared with P alone this finds many more wrong codes of other stays (at one finding per 100 stays of the NHDS 58 %
-instead of 35 %) and about as many of those drawn at random (64 % either way); see docs/audit.md.
+Compared with P alone this finds many more wrong codes of other stays (at one finding per 100 stays of the NHDS 55 %
+instead of 32 %) and a few less of those drawn at random (59 % instead of 63 %); see docs/audit.md.
 """
 
 from __future__ import annotations

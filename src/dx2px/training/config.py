@@ -144,7 +144,7 @@ class TrainingConfig(LoopConfig):
 class CouplingTraining(LoopConfig):
     """The default model; docs/method.md has the study behind its defaults."""
 
-    epochs: int = 16
+    epochs: int = 12
     adam: AdamConfig = field(default_factory=lambda: AdamConfig(lr=0.004))
     model: CouplingConfig = field(default_factory=CouplingConfig)
 
