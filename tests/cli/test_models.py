@@ -162,11 +162,14 @@ def test_neighbors_and_export(folder: Path, tmp_path: Path) -> None:
         (["recommend", "--model", "absent", "4280"], "there is no such folder"),
         (["evaluate", "absent", "absent.parquet"], "there is no such folder"),
         (["train", "absent.parquet", "--out", "model"], "There is no cohort file"),
-        (["train", "absent.parquet", "--out", "m", "--epochs", "0"], "epochs must be at least 1"),
+        (
+            ["train", "{folder}/C.parquet", "--out", "{folder}/m", "--epochs", "0"],
+            "epochs must be at least 1",
+        ),
     ],
 )
-def test_wrong_input_gives_one_sentence(words: list[str], sentence: str) -> None:
-    done = dx2px(*words)
+def test_wrong_input_gives_one_sentence(folder: Path, words: list[str], sentence: str) -> None:
+    done = dx2px(*(word.format(folder=folder) for word in words))
     assert done.returncode == 1
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
