@@ -216,8 +216,10 @@ def main() -> None:
     base = Ablated(model=CouplingConfig())
     chosen = variations(base)
     if arguments.only:
-        known = chosen | tried(base)
-        chosen = {name: known[name] for name in arguments.only.split(",")}
+        known, asked = chosen | tried(base), arguments.only.split(",")
+        if unknown := [name for name in asked if name not in known]:
+            parser.error(f"there is no {', '.join(unknown)}; there are {'; '.join(known)}")
+        chosen = {name: known[name] for name in asked}
     print(
         table(
             over_seeds(

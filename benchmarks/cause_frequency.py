@@ -30,7 +30,8 @@ def table(model: Path, path: Path) -> str:
     subject = Subject(model.name, read_folder(model), scorer_for)
     stays = Stays.of([subject], cohort, StudyConfig(samples=len(cohort)))
     planted, background = Planted.of(Truth.load(path), cohort, stays.rows), stays.background
-    assert background is not None
+    if background is None or subject.method != "coupling":
+        raise SystemExit(f"{model} is no model of the method coupling that learned from {path}.")
     ways = attributions(subject, background, seed=0)
     pairs, kept = planted.pairs, planted.explained
     values = {"posterior": planted.posterior, **{way: ways[way](pairs) for way in ("shares", "lift")}}
@@ -44,7 +45,15 @@ def table(model: Path, path: Path) -> str:
     for number, least in enumerate(BANDS):
         most = f"{least:,} to {BANDS[number + 1] - 1:,}" if number + 1 < len(BANDS) else f"{least:,} and more"
         lines.append(row(most, band == number, right))
-    return "\n".join([*lines, row("all", np.ones(len(band), bool), right)])
+    lines.append(row("all", np.ones(len(band), bool), right))
+    blamed = pairs.diagnoses.values[pairs.source[pairs.order(values["shares"]) == 0]][kept]
+    lost = (right["shares"] < 1) & (right["lift"] == 1)
+    medians = [np.median(background.diagnoses[codes[lost]]) for codes in (cause, blamed)]
+    told = (
+        f"Of {lost.sum():,} procedures that lift puts down rightly and the shares do not, the cause has "
+        "{:,.0f} training stays (median), the diagnosis blamed {:,.0f}."
+    )
+    return "\n".join([*lines, "", told.format(*medians)])
 
 
 def row(name: str, chosen: np.ndarray, right: dict[str, np.ndarray]) -> str:

@@ -93,17 +93,23 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     rng = np.random.default_rng(given.seed)
+    if not given.model.is_dir():
+        parser.error(f"there is no model folder {given.model}")
     codes = [code.split(":")[1] for code in Model.load(given.model).files.diagnoses]
+    if given.most > len(codes):
+        parser.error(f"the model knows {len(codes)} diagnoses, fewer than {given.most}")
     stays = [list(rng.choice(codes, given.most, replace=False)) for _ in range(given.stays)]
     with tempfile.TemporaryDirectory() as folder:
-        service = Service(given.model, Path(folder))
         page = browser()
         try:
             page.set_script_timeout(10)
-            print(table(measured(page, f"http://127.0.0.1:{service.port}/", stays)))
+            service = Service(given.model, Path(folder))
+            try:
+                print(table(measured(page, f"http://127.0.0.1:{service.port}/", stays)))
+            finally:
+                service.stop()
         finally:
             page.quit()
-            service.stop()
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dx2px.cli.board import board
-from dx2px.cli.console import check_cohorts, print_text, remark, sleep_while_waiting
-from dx2px.cli.learning import SplitName
+from dx2px.cli.console import print_text, remark, sleep_while_waiting
+from dx2px.cli.learning import SplitName, check_cohorts
 from dx2px.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,21 +7,12 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl+C stopped
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def check_cohorts(*files: Path) -> None:
-    """Every cohort can be opened: better said now than after the seconds that learning takes to load, or the hours."""
-    from dx2px.cohort import CohortFile
-
-    for path in files:
-        CohortFile(path)
 
 
 def remark(message: str) -> None:

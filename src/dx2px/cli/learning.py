@@ -14,14 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dx2px.cli.console import (
-    INTERRUPTED,
-    check_cohorts,
-    remark,
-    sleep_while_waiting,
-    training_progress,
-    working,
-)
+from dx2px.cli.console import INTERRUPTED, remark, sleep_while_waiting, training_progress, working
 from dx2px.cli.measuring import show_metrics
 from dx2px.errors import InputError
 
@@ -47,6 +40,14 @@ SplitName = StrEnum("SplitName", ["patient", "stay"])
 DeviceName = StrEnum("DeviceName", ["cpu", "cuda", "mps"])
 KeepName = StrEnum("KeepName", ["last", "best"])
 BYTES_A_STAY = 200  # of a cohort in memory while it teaches (benchmarks/scaling.py)
+
+
+def check_cohorts(*files: Path) -> None:
+    """Every cohort can be opened: better said now than after the seconds that learning takes to load, or the hours."""
+    from dx2px.cohort import CohortFile
+
+    for path in files:
+        CohortFile(path)
 
 
 def _take_recipe(context: typer.Context, recipe: Path | None) -> Path | None:

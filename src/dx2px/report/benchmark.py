@@ -44,18 +44,16 @@ def summary_markdown(rows: Sequence[Row]) -> str:
     lines = [f"| method | {' | '.join(head)} |", "|---" * (len(head) + 1) + "|"]
     found = {(row.cohort, row.method): row for row in rows}
     best = {cohort: best_of(group) for cohort, group in groups.items()}
-    for method in methods:
-        cells = []
-        for cohort, column in columns:
-            row = found.get((cohort, method))
-            if row is None:
-                cells.append("–")
-                continue
-            shown = f"{row.cells[column].mean:.1f}"
-            shown = f"**{shown}**" if method in best[cohort][column] else shown
-            few = f" ({row.folds} fold{'s' if row.folds > 1 else ''})" if row.folds < planned else ""
-            cells.append(shown + few)
-        lines.append(f"| {method} | {' | '.join(cells)} |")
+
+    def cell(cohort: str, column: tuple[str, str], method: str) -> str:
+        row = found.get((cohort, method))
+        if row is None:
+            return "–"
+        mark = "**" if method in best[cohort][column] else ""
+        few = f" ({row.folds} fold{'s' if row.folds > 1 else ''})" if row.folds < planned else ""
+        return f"{mark}{row.cells[column].mean:.1f}{mark}{few}"
+
+    lines += [f"| {method} | {' | '.join(cell(*one, method) for one in columns)} |" for method in methods]
     return "\n".join(lines) + "\n"
 
 
