@@ -19,6 +19,7 @@ BENCHMARKS = (
     "load",
     "synthesize",
     "transport",
+    "few_targets",
     "step",
     "scaling",
     "scoring",

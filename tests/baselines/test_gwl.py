@@ -11,6 +11,7 @@ import pytest
 import torch
 from scipy import sparse
 
+from dx2px.baselines import gromov
 from dx2px.baselines.gromov import CouplingConfig, couple, gradient_term
 from dx2px.baselines.gwl import Graphs, GwlConfig, kappa, loss
 
@@ -104,6 +105,20 @@ def test_taking_off_each_rows_least_cost_changes_nothing() -> None:
         T = a[:, None] * Q * b
     found = couple(Cs, Ct, mu, nu, K, CouplingConfig(gamma=0.05, steps=20, tolerance=0.0))
     torch.testing.assert_close(found.plan, T, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_leaving_out_negligible_mass_changes_no_more_than_rounding(
+    monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype
+) -> None:
+    parts = [part.to(dtype) for part in problem(60, 25)]
+    dense, few = (
+        (monkeypatch.setattr(gromov, "_FEW", share), couple(*parts, CouplingConfig(gamma=0.02, steps=40)))[1]
+        for share in (0.0, 1.0)
+    )
+    assert float((dense.plan > 1e-9).double().mean()) < 0.5  # sharp enough to leave something out
+    rounding = 200 * torch.finfo(dtype).eps
+    assert float((dense.plan - few.plan).abs().sum()) < rounding
 
 
 def test_graphs_by_hand() -> None:

@@ -34,6 +34,7 @@ from scipy import sparse  # type: ignore[import-untyped]
 from torch import Tensor
 
 from dx2px.baselines.barycentre import Kernel, barycentres, documents_at_once
+from dx2px.baselines.few_targets import transport
 from dx2px.baselines.method import Fitted, Method, Task, additive
 from dx2px.baselines.stays import Doubles, Seen, incidences
 from dx2px.baselines.vectors import euclidean, under_other_rules
@@ -151,28 +152,16 @@ def distilled_cost(X: Doubles, tau: float) -> Doubles:
 def summed_plans(
     topics: Doubles, closest: NDArray[np.int64], stays: sparse.csr_matrix, C: Doubles
 ) -> sparse.csr_matrix:
-    """Θ: the transports between each stay and its topic, added up."""
+    """Θ: the exact transports between each stay and its topic, added up, under a symmetric cost."""
     columns = np.ascontiguousarray(topics.T)  # (k, n)
     parts = []
     for row, k in enumerate(closest):
         codes = stays.indices[stays.indptr[row] : stays.indptr[row + 1]]
-        plan = transport(columns[k], C[:, codes])
+        plan = transport(columns[k], np.full(len(codes), 1 / len(codes)), C[codes].T)  # (n, codes)
         word, place = np.nonzero(plan)
         parts.append((plan[word, place], word, codes[place]))
     mass, rows, targets = (np.concatenate(part) for part in zip(*parts, strict=True))
     return sparse.csr_matrix((mass, (rows, targets)), shape=C.shape)  # (n, n)
-
-
-def transport(topic: Doubles, cost: Doubles) -> Doubles:
-    """T: the exact optimal transport between a topic and the uniform histogram of a stay's codes."""
-    import ot
-
-    histogram = np.full(cost.shape[1], 1 / cost.shape[1])
-    plan: Doubles
-    plan, log = ot.emd(topic, histogram, np.ascontiguousarray(cost), numItermax=1_000_000, log=True)
-    if log["warning"] is not None:
-        raise TrainingError(f"An optimal transport of DWL was not found: {log['warning']}.")
-    return plan  # (n, codes)
 
 
 def laplacian_step(plans: sparse.csr_matrix, X: Doubles) -> Doubles:

@@ -13,6 +13,10 @@ as a logarithm beside a. The products with T, which take nearly all of the time,
 the plan and its scalings are in double precision: entries that underflow stay zero for good, and in single precision
 NHDS small lost so many of them that a quarter of the mass ended in the wrong columns.
 
+The plan soon has nearly all of its mass in few entries (1 % of them after 80 steps on NHDS medium). Then the first
+product, the larger one, runs over those alone: what it leaves out of a column is together below the rounding of that
+column's mass, in the precision of the distances, and the distances are bounded.
+
 Axes: s and t nodes of the two graphs.
 """
 
@@ -20,10 +24,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from scipy import sparse  # type: ignore[import-untyped]
 from torch import Tensor
 
 _TINY = 1e-300
+_FEW = 0.1  # share of the entries up to which a sparse product is the faster one
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,7 @@ def couple(Cs: Tensor, Ct: Tensor, mu: Tensor, nu: Tensor, K: Tensor, config: Co
     log_a = mu.log() if config.warm else torch.zeros_like(mu)
     step, change = 0, torch.inf
     while step < config.steps and change >= config.tolerance:
-        cost = torch.addmm(fixed, Cs @ T.to(Cs.dtype), Ct.T, alpha=-2.0)
+        cost = torch.addmm(fixed, _carried(Cs, T), Ct.T, alpha=-2.0)
         least = cost.amin(1, keepdim=True)  # (s, 1)
         Q = cost.sub_(least).double().div_(-config.gamma).exp_().mul_(T)
         lift = least[:, 0].double() / config.gamma  # Q here is diag(exp lift) times the Q above
@@ -79,6 +86,18 @@ def couple(Cs: Tensor, Ct: Tensor, mu: Tensor, nu: Tensor, K: Tensor, config: Co
         T_before, T = T, Q.mul_(a[:, None]).mul_(b)
         step, change = step + 1, float((T - T_before).abs().sum() / T_before.abs().sum())
     return Coupling(T.to(Cs.dtype), step, change, float((T.sum(0) - nu).abs().sum()))
+
+
+def _carried(Cs: Tensor, T: Tensor) -> Tensor:
+    """C_s T, in the precision of the distances."""
+    negligible = T.sum(0) * (torch.finfo(Cs.dtype).eps / 2 / len(T))  # (t,)
+    kept = (negligible < T).numpy()
+    if np.count_nonzero(kept) > _FEW * kept.size:
+        return Cs @ T.to(Cs.dtype)
+    row, column = np.nonzero(kept)
+    mass = T.numpy()[row, column].astype(Cs.numpy().dtype)
+    few = sparse.csr_matrix((mass, (column, row)), shape=kept.T.shape)  # (t, s)
+    return torch.from_numpy(few @ Cs.numpy().T).T  # (s, t)
 
 
 def _scaling(logarithms: Tensor) -> Tensor:
