@@ -19,7 +19,7 @@ BENCHMARKS = (
     "load",
     "synthesize",
     "transport",
-    "few_targets",
+    "baseline_solvers",
     "step",
     "scaling",
     "scoring",

@@ -113,7 +113,7 @@ def test_leaving_out_negligible_mass_changes_no_more_than_rounding(
 ) -> None:
     parts = [part.to(dtype) for part in problem(60, 25)]
     dense, few = (
-        (monkeypatch.setattr(gromov, "_FEW", share), couple(*parts, CouplingConfig(gamma=0.02, steps=40)))[1]
+        (monkeypatch.setattr(gromov, "FEW", share), couple(*parts, CouplingConfig(gamma=0.02, steps=40)))[1]
         for share in (0.0, 1.0)
     )
     assert float((dense.plan > 1e-9).double().mean()) < 0.5  # sharp enough to leave something out

@@ -8,7 +8,7 @@ least C_nl − C_nj of the sources n at j. Moving along cheapest chains keeps a 
 shortest paths: Ahuja, Magnanti, Orlin, Network Flows, 9.7), so it is optimal once the loads are b. The sources at j
 stand in one heap for each l; one that has left is dropped when it comes to the top.
 
-A general network simplex knows nothing of the few targets; benchmarks/few_targets.py measures what that is worth.
+A general network simplex knows nothing of the few targets; benchmarks/baseline_solvers.py measures what that is worth.
 
 Axes: n sources, j and l targets.
 """
