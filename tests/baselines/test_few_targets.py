@@ -30,6 +30,13 @@ def test_where_one_plan_is_best_it_is_the_simplexs() -> None:
     np.testing.assert_allclose(transport(a, b, costs), ot.emd(a, b, costs), atol=1e-13)
 
 
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_the_plan_does_not_depend_on_the_unit_of_cost(scale: float) -> None:
+    rng = np.random.default_rng(1)
+    a, b, costs = rng.dirichlet(np.ones(300)), rng.dirichlet(np.ones(9)), rng.random((300, 9)) - 0.5
+    np.testing.assert_allclose(transport(a, b, scale * costs), transport(a, b, costs), atol=1e-12)
+
+
 def test_targets_at_equal_cost_share_the_mass() -> None:
     plan = transport(np.full(6, 1 / 6), np.array([0.5, 0.25, 0.25]), np.zeros((6, 3)))
     np.testing.assert_allclose(plan.sum(0), [0.5, 0.25, 0.25], atol=1e-13)

@@ -51,12 +51,12 @@ def _transport(sources: Doubles, targets: Doubles, cost: Doubles) -> Doubles:
         plan[source, nearest] = sources[source]
         excess[nearest] += sources[source]
         _enter(source, nearest, heaps, sizes, listed, cost)
-    nothing = _ROUNDING * targets.sum()
+    nothing, free = _ROUNDING * targets.sum(), _ROUNDING * np.abs(cost).max()
     links, prices, previous = np.empty((k, k)), np.empty(k), np.empty(k, np.int64)
     for target in range(k):
         _price_links(links[target], target, plan, heaps, sizes, listed, cost)
     while True:
-        _cheapest_chains(prices, previous, links, excess > nothing)
+        _cheapest_chains(prices, previous, links, excess > nothing, free)
         end = _cheapest_end(prices, excess < -nothing)
         if end < 0:
             return plan
@@ -96,7 +96,7 @@ def _price_links(
 
 
 @_compiled
-def _cheapest_chains(prices: Doubles, previous: Array, links: Doubles, begins: Array) -> None:
+def _cheapest_chains(prices: Doubles, previous: Array, links: Doubles, begins: Array, free: float) -> None:
     """Of the chains from any target in `begins` to each target: the least price, and the last target but one."""
     k = len(links)
     for target in range(k):
@@ -108,7 +108,7 @@ def _cheapest_chains(prices: Doubles, previous: Array, links: Doubles, begins: A
         for here in range(k):
             for there in range(k):
                 price = prices[here] + links[here, there]
-                if price < prices[there] - _ROUNDING:  # rounding must not close a chain to a ring
+                if price < prices[there] - free:  # rounding must not close a chain to a ring
                     prices[there], previous[there], changed = price, here, True
 
 
