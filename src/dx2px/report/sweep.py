@@ -39,5 +39,5 @@ def save_sweep(setting: str, rows: Mapping[float, Row], path: str | os.PathLike[
     axes.set_xticks(values, [f"{value:g}" for value in values])
     axes.set_xlabel(SYMBOLS[setting])
     axes.set_ylabel("F1, per cent")
-    axes.legend(frameon=False)
+    figure.legend(loc="outside upper center", ncols=len(AT), frameon=False, fontsize=9)
     save_figure(figure, path)
