@@ -30,6 +30,7 @@ _ROUNDING = 1e-13  # of all mass, or of the largest cost: nothing
 
 
 def _compiled(function: Function) -> Function:
+    """Without fast math, unlike the model's kernels: what leaves a target must leave exactly nothing behind."""
     return cast(Function, numba.njit(cache=True)(function))
 
 
