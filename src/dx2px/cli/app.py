@@ -55,13 +55,21 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def options(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
-) -> None:
-    if version:
+def show_version(wanted: bool) -> None:
+    """Print the version and stop; called before the command line asks for a sub-command."""
+    if wanted:
         typer.echo(f"dx2px {__version__}")
         raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=show_version),
+    ] = False,
+) -> None:
+    pass
 
 
 app.command()(demo.demo)

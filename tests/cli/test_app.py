@@ -1,0 +1,40 @@
+"""The command line as a whole: version, help, wrong usage."""
+
+from __future__ import annotations
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from dx2px.cli.app import app
+from dx2px.version import __version__
+
+COMMANDS = sorted(typer.main.get_command(app).commands)
+
+
+def test_version_needs_no_command() -> None:
+    done = CliRunner().invoke(app, ["--version"])
+    assert (done.exit_code, done.output) == (0, f"dx2px {__version__}\n")
+
+
+def test_help_names_every_command() -> None:
+    done = CliRunner().invoke(app, ["--help"])
+    assert done.exit_code == 0
+    assert all(f"\n  {name} " in done.output for name in COMMANDS)
+    assert "no medical advice" in done.output
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_argument_and_option_is_explained(name: str) -> None:
+    command = typer.main.get_command(app).commands[name]
+    done = CliRunner().invoke(app, [name, "-h"])
+    assert done.exit_code == 0
+    assert command.help
+    assert {one.name: bool(one.help) for one in command.params} == {one.name: True for one in command.params}
+
+
+@pytest.mark.parametrize("words", [["prescribe"], ["--no-such-option"], ["describe"]])
+def test_wrong_usage_is_said_and_ends_with_two(words: list[str]) -> None:
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2
+    assert "Error: " in done.output
