@@ -81,6 +81,10 @@ def test_csv_and_a_bound_on_findings(folder: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert pyarrow.csv.read_csv(tmp_path / "A.csv").column("stay_id").to_pylist() == ["patient-7"]
     assert "1 weaker findings were counted and left out" in done.stderr
+    kept = audit(folder, *words, "--most", "1")
+    assert "1 weaker findings were counted and left out" in kept.stderr
+    assert audit(folder, *words, "--wrong", "1e-6", "--omitted", "1e-6").returncode == 0
+    assert pyarrow.csv.read_csv(tmp_path / "A.csv").num_rows == 0
 
 
 @pytest.mark.parametrize(
@@ -90,6 +94,8 @@ def test_csv_and_a_bound_on_findings(folder: Path, tmp_path: Path) -> None:
         (["C.parquet", "--out", "C.parquet"], "would replace the stays"),
         (["absent.parquet", "--out", "A.csv"], "There is no file absent.parquet"),
         (["C.parquet", "--out", "A.csv", "--precision", "1.5"], "precision must lie between 0 and 1"),
+        (["C.parquet", "--out", "A.csv", "--wrong", "-1"], "wrong must lie between 0 and 1"),
+        (["C.parquet", "--out", "A.csv", "--omitted", "2"], "omitted must lie between 0 and 1"),
         (["C.parquet", "--out", "A.csv", "--worklist", "W.txt"], "The worklist is an .html file"),
         (["C.parquet", "--out", "A.csv", "--per-100", "0"], "must be above 0"),
         (["C.parquet", "--out", "A.csv", "--model", "absent"], "there is no such folder"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,15 @@ def test_benchmark_writes_every_table(cohort: Path, tmp_path: Path) -> None:
     assert done.stdout.strip() == (out / "results.md").read_text().strip()
 
 
+def test_the_split_and_the_method_to_compare_with_can_be_chosen(cohort: Path, tmp_path: Path) -> None:
+    words = ["--methods", "cooccurrence,popularity", "--folds", "2", "--split-by", "patient"]
+    done = dx2px("benchmark", cohort, "--out", tmp_path, *words, "--against", "cooccurrence")
+    assert done.returncode == 0, done.stderr
+    runs = [json.loads(path.read_text()) for path in tmp_path.glob("runs/*/*/*.json")]
+    assert [run["key"]["split"]["by"] for run in runs] == ["patient"] * 4
+    assert "| tiny | cooccurrence | popularity |" in (tmp_path / "comparisons.md").read_text()
+
+
 def test_sweep_writes_table_and_figure(cohort: Path, tmp_path: Path) -> None:
     words = ["--values", "4,8", "--folds", "2", "--run-folds", "1", "--method", "e+pooling"]
     done = dx2px("sweep", cohort, "--over", "dim", "--out", tmp_path, *words)
@@ -63,6 +73,11 @@ def test_sweep_writes_table_and_figure(cohort: Path, tmp_path: Path) -> None:
         (["benchmark", "--out", "o"], "at least one cohort"),
         (["benchmark", "absent.parquet", "--out", "o"], "There is no cohort file"),
         (["benchmark", "{cohort}", "--methods", "x", "--out", "o"], "There is no method x"),
+        (["benchmark", "{cohort}", "--folds", "1", "--out", "o"], "at least 2 folds"),
+        (
+            ["benchmark", "{cohort}", "--methods", "linear,mlp", "--against", "bpr", "--out", "o"],
+            "not among the methods, linear, mlp",
+        ),
         (
             ["sweep", "{cohort}", "--over", "dim", "--values", "a", "--out", "o"],
             "'a' is not a value of dim",

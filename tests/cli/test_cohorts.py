@@ -36,6 +36,31 @@ def test_prepare_prints_counts_and_writes_both_files(own: Path, tmp_path: Path) 
     assert (tmp_path / "C.rejects.parquet").exists()
 
 
+def test_every_column_can_be_named(tmp_path: Path) -> None:
+    long, wide, cohort = tmp_path / "long.csv", tmp_path / "wide.csv", tmp_path / "C.parquet"
+    long.write_text("a,b,c,d,e,f\n1,p,038.9,dx,icd9,2\n1,p,428.0,dx,icd9,1\n1,p,39.95,px,icd9,1\n")
+    named = {"stay": "a", "patient": "b", "code": "c", "kind": "d", "system": "e", "order": "f"}
+    words = [word for name, column in named.items() for word in (f"--{name}-column", column)]
+    done = dx2px("prepare", "table", long, "--out", cohort, *words)
+    assert done.returncode == 0, done.stderr
+    loaded = Cohort.load(cohort)
+    codes = [loaded.diagnosis_vocabulary[i] for i in loaded.diagnoses[0]]
+    assert codes == ["icd9cm:4280", "icd9cm:0389"]
+    assert loaded.patient_ids is not None
+    wide.write_text("a,one,two,x\n1,428.0,038.9,39.95\n2,428.0,,39.95\n")
+    columns = ["--stay-column", "a", "--diagnosis-columns", "one,two", "--procedure-columns", "x"]
+    done = dx2px("prepare", "table", wide, "--out", cohort, "--icd", "9", *columns, "--min-count", "2")
+    assert done.returncode == 0, done.stderr
+    assert [len(stay) for stay in Cohort.load(cohort).diagnoses] == [1, 1]
+
+
+def test_strict_writes_nothing(own: Path, tmp_path: Path) -> None:
+    done = dx2px("prepare", "table", own, "--out", tmp_path / "C.parquet", "--icd", "9", "--strict")
+    assert done.returncode == 1
+    assert "Nothing was written" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["own.csv"]
+
+
 def test_json_is_all_there_is_on_standard_output(own: Path, tmp_path: Path) -> None:
     cohort = tmp_path / "C.parquet"
     counts = json.loads(dx2px("prepare", "table", own, "--out", cohort, "--icd", "9", "--json").stdout)
@@ -81,7 +106,8 @@ def test_wrong_usage_gives_exit_code_2(words: list[str]) -> None:
 
 
 def test_synthesize_writes_the_cohort_and_its_truth(tmp_path: Path) -> None:
-    done = dx2px("synthesize", "--out", tmp_path / "S.parquet", "--stays", "500", "--seed", "3")
+    settings = ["--unexplained", "0.2", "--sharing", "2", "--comorbidity", "0.5"]
+    done = dx2px("synthesize", "--out", tmp_path / "S.parquet", "--stays", "500", "--seed", "3", *settings)
     assert done.returncode == 0
     assert {path.name for path in tmp_path.iterdir()} == {"S.parquet", "S.links.parquet", "S.causes.parquet"}
     assert len(Cohort.load(tmp_path / "S.parquet")) == 500

@@ -92,7 +92,7 @@ def test_every_method_goes_the_same_way(folder: Path, tmp_path: Path) -> None:
     assert refused.returncode == 1
     assert "have no vectors of codes" in refused.stderr
     options = dx2px("train", folder / "C.parquet", "--method", "linear", "--dim", "3", "--out", model)
-    assert "--dim mean nothing to the method linear" in options.stderr
+    assert "--dim means nothing to the method linear" in options.stderr
 
 
 def test_a_set_a_stand_in_and_a_mapping_are_said(folder: Path) -> None:
@@ -154,6 +154,37 @@ def test_neighbors_and_export(folder: Path, tmp_path: Path) -> None:
     head, first, *_ = (tmp_path / "v.txt").read_text().splitlines()
     assert head.split()[1] == "16"
     assert len(first.split()) == 17
+    for kind, start in (("parquet", b"PAR1"), ("npz", b"PK")):
+        assert (
+            dx2px("export", "--model", folder / "model", "--out", tmp_path / "v", "--format", kind).returncode
+            == 0
+        )
+        assert (tmp_path / "v").read_bytes().startswith(start)
+
+
+def test_training_options_reach_the_model(folder: Path, tmp_path: Path) -> None:
+    words = [
+        "--alpha",
+        "1",
+        "--procedure-penalty",
+        "0.5",
+        "--split-by",
+        "stay",
+        "--folds",
+        "5",
+        "--fold",
+        "3",
+    ]
+    words += ["--patience", "4", "--keep", "best", "--device", "cpu", "--threads", "1", "--half"]
+    done = dx2px("train", folder / "C.parquet", "--out", tmp_path / "m", *SMALL, *words)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "m" / "config.json").read_text())
+    settings = record["settings"]
+    assert settings["model"]["alpha"] == 1
+    assert settings["transport"]["procedure_penalty"] == 0.5
+    assert settings["split"] == {"by": "stay", "fold": 3, "folds": 5, "seed": 0}
+    assert (settings["patience"], settings["keep"]) == (4, "best")
+    assert {array["dtype"] for array in record["arrays"].values()} == {"float16"}
 
 
 @pytest.mark.parametrize(
@@ -165,6 +196,11 @@ def test_neighbors_and_export(folder: Path, tmp_path: Path) -> None:
         (
             ["train", "{folder}/C.parquet", "--out", "{folder}/m", "--epochs", "0"],
             "epochs must be at least 1",
+        ),
+        (["train", "{folder}/C.parquet", "--out", "{folder}/m", "--folds", "1"], "there must be at least 2"),
+        (
+            ["train", "{folder}/C.parquet", "--out", "{folder}/m", "--alpha", "1"],
+            "--alpha means nothing to the method coupling",
         ),
     ],
 )

@@ -38,6 +38,8 @@ def test_other_machines_need_a_token(tmp_path: Path) -> None:
         (("--token-file", "none"), "No such file"),
         (("--token-file", "short"), "must hold one token"),
         (("--model", "none"), "there is no such folder"),
+        (("--allow-origin", "*"), "without path or wildcard"),
+        (("--base-url", "somewhere"), "The base URL is an address"),
         (("--model", "."), "cannot be used as a model"),
     ],
 )
@@ -47,6 +49,11 @@ def test_files_that_cannot_be_used(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "short").write_text("short")
     assert said in sentence(serve("--model", "model", *options))
+
+
+def test_callers_are_read_before_the_service_starts(tmp_path: Path) -> None:
+    (tmp_path / "callers").write_text("short")
+    assert "must be JSON of the form" in sentence(serve("--cds-callers", tmp_path / "callers", "--port", "0"))
 
 
 @pytest.mark.parametrize("module", ["uvicorn", "fastapi", "orjson", "prometheus_client", "jwt"])

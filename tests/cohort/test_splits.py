@@ -73,6 +73,8 @@ def test_what_cannot_be_split_is_said(tmp_path: Path) -> None:
         split_cohort(cohort(10), by="patient")
     with pytest.raises(CohortError, match="cannot be split into"):
         split_cohort(cohort(5), folds=10)
+    with pytest.raises(CohortError, match="at least 2, not 1"):
+        split_cohort(cohort(50), folds=1)
     with pytest.raises(CohortError, match="some would be empty"):
         split_cohort(cohort(100, ["big"] * 97 + ["a", "b", "c"]), folds=2)
     with pytest.raises(CohortError, match="folds 0 to 1, not 2"):

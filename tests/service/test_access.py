@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -138,6 +139,38 @@ def test_a_host_that_stands_for_all_needs_a_name() -> None:
     with pytest.raises(InputError, match="--trusted-host"):
         ServiceConfig(host="0.0.0.0", token=TOKEN)
     assert "a.example" in ServiceConfig(host="0.0.0.0", token=TOKEN, trusted_hosts=("A.example",)).hosts
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"trusted_hosts": ("https://a.example",)},
+        {"trusted_hosts": ("a.example:443",)},
+        {"trusted_hosts": ("*",)},
+        {"allowed_origins": ("*",)},
+        {"allowed_origins": ("https://a.example/",)},
+        {"allowed_origins": ("a.example",)},
+        {"base_url": "a.example"},
+        {"base_url": "https://a.example/?q"},
+        {"base_url": "https://a example"},
+    ],
+)
+def test_names_that_no_request_could_match_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="like"):
+        ServiceConfig(**settings)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"trusted_hosts": ("dx2px", "[::1]", "10.0.0.7", "a_b.example")},
+        {"allowed_origins": ("https://a.example", "http://localhost:3000", "http://[::1]:80")},
+        {"base_url": "https://a.example:8443/dx2px/"},
+    ],
+)
+def test_proper_names_are_taken(settings: dict[str, Any]) -> None:
+    for name, value in settings.items():
+        assert getattr(ServiceConfig(**settings), name) == value
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3", "::1"])

@@ -56,6 +56,8 @@ def benchmark(
 
     loaded = load_recipe(recipe) if recipe else None
     config = _config(loaded.config if loaded else None, methods, folds, run_folds, split_by)
+    if against and against not in config.methods:
+        raise InputError(f"--against {against}: it is not among the methods, {', '.join(config.methods)}.")
     planned = plan(files, config, out)
     failed = run_jobs(planned, jobs, "benchmark")
     published = loaded.published if loaded else None
@@ -124,9 +126,8 @@ def finish(failed: list[Job], out: Path) -> None:
     for job in failed:
         remark(f"Failed: {job.name} {job.method} fold {job.split.fold}: {job.failure.read_text().strip()}")
     if failed:
-        raise InputError(
-            f"{len(failed)} runs failed; the others are in {out}. The same command tries them again."
-        )
+        runs = "1 run" if len(failed) == 1 else f"{len(failed)} runs"
+        raise InputError(f"{runs} failed; the others are in {out}. The same command tries again.")
     remark(f"The results are in {out}.")
 
 

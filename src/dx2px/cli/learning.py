@@ -246,7 +246,8 @@ def _refuse_options(context: typer.Context, method: str) -> None:
         if (source := context.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
     ]
     if given:
-        raise InputError(f"{', '.join(given)} mean nothing to the method {method}.")
+        verb = "means" if len(given) == 1 else "mean"
+        raise InputError(f"{', '.join(given)} {verb} nothing to the method {method}.")
 
 
 def _save_curves(model: Path) -> None:

@@ -185,8 +185,8 @@ def _groups(cohort: Cohort, by: SplitBy) -> NDArray[np.int64]:
 
 
 def _check_sizes(groups: int, folds: int, test_share: float, by: SplitBy) -> None:
-    if folds < 1:
-        raise CohortError(f"The number of folds must be at least 1, not {folds}.")
+    if folds < 2:
+        raise CohortError(f"One fold validates and the others teach: there must be at least 2, not {folds}.")
     if not 0 <= test_share < 1:
         raise CohortError(f"The test share must be at least 0 and below 1, not {test_share}.")
     if groups < folds + (test_share > 0):

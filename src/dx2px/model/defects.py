@@ -46,7 +46,9 @@ class AuditSettings:
         for name in ("precision", "wrong", "omitted"):
             value = getattr(self, name)
             if not 0 < value < 1:
-                raise InputError(f"The setting {name} must lie between 0 and 1, not be {value:g}.")
+                raise InputError(
+                    f"The setting {name} must lie between 0 and 1, both excluded, not be {value:g}."
+                )
 
 
 def wrong_shares(counts: Sequence[int] | None, size: int) -> Doubles:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
@@ -11,6 +12,10 @@ from dx2px.errors import InputError
 PAGE = Path(__file__).parent / "page"
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 _SHORTEST_TOKEN = 16
+_NAME = r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)"
+_HOST = re.compile(_NAME)
+_ORIGIN = re.compile(rf"https?://{_NAME}(?::\d{{1,5}})?")
+_ADDRESS = re.compile(rf"{_ORIGIN.pattern}(?:/[^\s?#]*)?")
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,7 @@ class ServiceConfig:
     limits: Limits = Limits()
 
     def __post_init__(self) -> None:
+        self._check_names()
         if is_loopback(self.host):
             return
         if self.token is None:
@@ -52,6 +58,22 @@ class ServiceConfig:
             raise InputError(
                 f"{self.host or 'An empty host'} stands for every address: say by which names "
                 "callers reach the service, with --trusted-host."
+            )
+
+    def _check_names(self) -> None:
+        """Names that no request could ever match are mistakes; better said at the start than looked for later."""
+        for name in self.trusted_hosts:
+            if not _HOST.fullmatch(name):
+                raise InputError(f"A trusted host is a bare name like dx2px.hospital.example, not {name!r}.")
+        for origin in self.allowed_origins:
+            if not _ORIGIN.fullmatch(origin):
+                raise InputError(
+                    "An origin is scheme, name and port like https://ehr.example:8443, "
+                    f"without path or wildcard, not {origin!r}."
+                )
+        if self.base_url is not None and not _ADDRESS.fullmatch(self.base_url):
+            raise InputError(
+                f"The base URL is an address like https://dx2px.hospital.example, not {self.base_url!r}."
             )
 
     def at_port(self, port: int) -> ServiceConfig:

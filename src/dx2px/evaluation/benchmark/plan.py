@@ -35,6 +35,8 @@ class BenchmarkConfig:
             raise InputError(f"There is no method {', '.join(unknown)}; choose from {', '.join(METHODS)}.")
         if self.model and set(self.methods) - set(VARIANTS):
             raise InputError("Model settings apply to the paper's model and its variants only.")
+        if self.folds < 2:
+            raise InputError(f"A benchmark needs at least 2 folds, not {self.folds}.")
         if self.run_folds is not None and not 1 <= self.run_folds <= self.folds:
             raise InputError(f"Of {self.folds} folds, 1 to {self.folds} can be run, not {self.run_folds}.")
 
