@@ -10,12 +10,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import numpy as np
-
 from dx2px import Cohort
 from dx2px.evaluation.run import RunConfig, SplitConfig, train
 from dx2px.model.network import InitConfig, ModelConfig
 from dx2px.training.config import TrainingConfig
+from kept import spread_cells
 
 SCHEMES = {
     "uniform ±1/M": InitConfig("uniform", None),
@@ -52,8 +51,7 @@ def main() -> None:
                 if variant == "e+pooling" and "attention" in name:
                     continue
                 runs = [f1(cohort, variant, init, arguments.epochs, seed) for seed in range(arguments.seeds)]
-                cells = [f"{m:.1f} ± {s:.1f}" for m, s in zip(np.mean(runs, 0), np.std(runs, 0), strict=True)]
-                print(f"| {path.stem} | {variant} | {name} | {' | '.join(cells)} |", flush=True)
+                print(f"| {path.stem} | {variant} | {name} | {' | '.join(spread_cells(runs))} |", flush=True)
 
 
 if __name__ == "__main__":

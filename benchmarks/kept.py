@@ -8,6 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from dx2px.storage import write_text
 
 Runs = dict[tuple[str, str], list[dict[str, Any]]]  # by cohort and name
@@ -19,6 +22,15 @@ def kept(file: Path, run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         write_text(file, json.dumps(run(), indent=1))
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return found
+
+
+def spread_cells(runs: ArrayLike) -> list[str]:
+    """Mean over the runs (rows) ± the sample's standard deviation, a text a column; the mean alone of one run."""
+    values = np.asarray(runs, float)
+    means = [f"{mean:.1f}" for mean in values.mean(0)]
+    if len(values) == 1:
+        return means
+    return [f"{mean} ± {spread:.1f}" for mean, spread in zip(means, values.std(0, ddof=1), strict=True)]
 
 
 def over_seeds(

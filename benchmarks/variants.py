@@ -19,7 +19,7 @@ from dx2px.evaluation.paper import PaperModel
 from dx2px.evaluation.run import RunConfig, SplitConfig, train
 from dx2px.model.network import ModelConfig
 from dx2px.training.config import TrainingConfig
-from kept import Runs, over_seeds
+from kept import Runs, over_seeds, spread_cells
 
 VARIANTS = {
     "e+pooling": ModelConfig(variant="e+pooling"),
@@ -59,9 +59,8 @@ def table(results: Runs) -> str:
             [one["test"]["top"][L][n] for L in ("1", "3", "5", "10") for n in ("recall", "precision", "f1")]
             for one in runs
         ]
-        cells = [f"{m:.1f} ± {s:.1f}" for m, s in zip(np.mean(tops, 0), np.std(tops, 0), strict=True)]
         seconds = np.mean([one["seconds"] for one in runs])
-        lines.append(f"| {cohort} | {variant} | {' | '.join(cells)} | {seconds:.0f} |")
+        lines.append(f"| {cohort} | {variant} | {' | '.join(spread_cells(tops))} | {seconds:.0f} |")
     return "\n".join(lines)
 
 

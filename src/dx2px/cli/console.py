@@ -106,13 +106,13 @@ def training_progress(what: str, epochs: int, shown: bool = True) -> Iterator[An
 
 
 def _epoch_line(e: Any, epochs: int) -> str:
-    line = (
-        f"epoch {e.epoch}/{epochs}  predictive loss {e.loss_predictive:.4f}  transport loss {e.loss_transport:.4f}  "
-        f"validation F1@5 {e.validation_f1:.2f}  {e.stays_per_second:,.0f} stays/s"
-    )
-    return line + (
-        f"  {e.unconverged:.2%} of the transport problems unconverged" if e.unconverged > 0.01 else ""
-    )
+    parts = [f"epoch {e.epoch}/{epochs}", f"predictive loss {e.loss_predictive:.4f}"]
+    if e.loss_transport:
+        parts.append(f"transport loss {e.loss_transport:.4f}")
+    parts += [f"validation F1@5 {e.validation_f1:.2f}", f"{e.stays_per_second:,.0f} stays/s"]
+    if e.unconverged > 0.01:
+        parts.append(f"{e.unconverged:.2%} of the transport problems unconverged")
+    return "  ".join(parts)
 
 
 def _tenths(what: str, total: int) -> Any:
