@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dx2px.storage import atomic_path, write_text
+from dx2px.errors import InputError
+from dx2px.storage import atomic_path, check_place, write_text
 
 
 def test_a_file_appears_whole_with_the_usual_mode(tmp_path: Path) -> None:
@@ -33,6 +34,18 @@ def test_an_error_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
         fail()
     assert target.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["file.txt"]
+
+
+def test_places_that_no_file_can_have_are_refused_before_any_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept")
+    check_place(tmp_path / "new" / "deep" / "file")
+    for place, said in ((tmp_path, "is a folder"), (tmp_path / "file" / "below", "is a file, so below")):
+        with pytest.raises(InputError, match=said):
+            check_place(place)
+        with pytest.raises(InputError, match=said):
+            write_text(place, "text")
+    assert (tmp_path / "file").read_text() == "kept"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_the_draft_stands_in_the_same_folder_and_is_hidden(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ Dx2pxError
 ├── InputError          what the user gave is wrong; the message says what, where, and what to do
 │   ├── CodeError       a text is not a code of its system
 │   ├── CohortError     a cohort file, or the tables it comes from, cannot be used
-│   └── ModelError      a model folder cannot be used
+│   ├── ModelError      a model folder cannot be used
+│   └── UnknownCodesError   a model knows none of the codes that it is asked about
 └── TrainingError       learning cannot go on (loss not finite, for instance)
 
 The command line turns each of them into one sentence and exit code 1.
@@ -30,6 +31,10 @@ class CohortError(InputError):
 
 class ModelError(InputError):
     """A model folder cannot be used."""
+
+
+class UnknownCodesError(InputError):
+    """A model knows none of the codes that it is asked about."""
 
 
 class TrainingError(Dx2pxError):

@@ -12,11 +12,26 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
+from dx2px.errors import InputError
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """An `InputError` where no file can be written; called before work whose result would be lost."""
+    final = Path(path)
+    if final.is_dir():
+        raise InputError(f"{final} is a folder: name a file to write.")
+    home = next(parent for parent in final.absolute().parents if parent.exists())
+    if not home.is_dir():
+        raise InputError(f"{home} is a file, so {final.name} cannot be written below it.")
+    if not os.access(home, os.W_OK | os.X_OK):
+        raise InputError(f"No permission to write in {home}.")
+
 
 @contextlib.contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary sibling of `path` to write to; it replaces `path` on success and vanishes on failure."""
     final = Path(path)
+    check_place(final)
     final.parent.mkdir(parents=True, exist_ok=True)
     draft = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
     try:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from dx2px.cli.app import app
+from dx2px.cli.console import print_table
 from dx2px.version import __version__
 
 COMMANDS = sorted(typer.main.get_command(app).commands)
@@ -31,6 +36,23 @@ def test_every_argument_and_option_is_explained(name: str) -> None:
     assert done.exit_code == 0
     assert command.help
     assert {one.name: bool(one.help) for one in command.params} == {one.name: True for one in command.params}
+
+
+def test_brackets_in_tables_are_text(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table("[b]A", ["[/x]", "title"], [["[/b]", "Closed [endoscopic] biopsy"]])
+    shown = capsys.readouterr().out
+    assert all(text in shown for text in ("[b]A", "[/x]", "[/b]", "Closed [endoscopic] biopsy"))
+
+
+def test_a_terminal_without_a_character_shows_its_number() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "dx2px", "explain", "428.0", "--top", "1"],
+        capture_output=True,
+        check=False,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"\\u03bc" in done.stdout
 
 
 @pytest.mark.parametrize("words", [["prescribe"], ["--no-such-option"], ["describe"]])

@@ -70,8 +70,8 @@ def test_planted_mistakes_are_found_and_no_id_is_told(folder: Path, tmp_path: Pa
     told = done.stdout + done.stderr
     assert "patient" not in told
     assert "audit: 40 of 40" in done.stderr
-    assert "1 stays have no diagnosis that the model can use" in done.stderr
-    assert "1 procedures are unknown" in done.stderr
+    assert "can use none of their diagnoses: 1 stay." in done.stderr
+    assert "Unknown procedures, not audited: 1." in done.stderr
     assert "no proof of a mistake" in done.stderr
 
 
@@ -80,9 +80,9 @@ def test_csv_and_a_bound_on_findings(folder: Path, tmp_path: Path) -> None:
     done = audit(folder, *words, "--per-100", "2")
     assert done.returncode == 0, done.stderr
     assert pyarrow.csv.read_csv(tmp_path / "A.csv").column("stay_id").to_pylist() == ["patient-7"]
-    assert "1 weaker findings were counted and left out" in done.stderr
+    assert "Counted and left out: 1 weaker finding." in done.stderr
     kept = audit(folder, *words, "--most", "1")
-    assert "1 weaker findings were counted and left out" in kept.stderr
+    assert "Counted and left out: 1 weaker finding." in kept.stderr
     assert audit(folder, *words, "--wrong", "1e-6", "--omitted", "1e-6").returncode == 0
     assert pyarrow.csv.read_csv(tmp_path / "A.csv").num_rows == 0
 
@@ -96,6 +96,8 @@ def test_csv_and_a_bound_on_findings(folder: Path, tmp_path: Path) -> None:
         (["C.parquet", "--out", "A.csv", "--precision", "1.5"], "precision must lie between 0 and 1"),
         (["C.parquet", "--out", "A.csv", "--wrong", "-1"], "wrong must lie between 0 and 1"),
         (["C.parquet", "--out", "A.csv", "--omitted", "2"], "omitted must lie between 0 and 1"),
+        (["C.parquet", "--out", "A.csv", "--per-100", "200000"], "at most 100,000"),
+        (["C.parquet", "--out", "A.csv", "--worklist", "C.parquet/W.html"], "C.parquet is a file"),
         (["C.parquet", "--out", "A.csv", "--worklist", "W.txt"], "The worklist is an .html file"),
         (["C.parquet", "--out", "A.csv", "--per-100", "0"], "must be above 0"),
         (["C.parquet", "--out", "A.csv", "--model", "absent"], "there is no such folder"),

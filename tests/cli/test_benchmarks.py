@@ -73,6 +73,12 @@ def test_sweep_writes_table_and_figure(cohort: Path, tmp_path: Path) -> None:
         (["benchmark", "--out", "o"], "at least one cohort"),
         (["benchmark", "absent.parquet", "--out", "o"], "There is no cohort file"),
         (["benchmark", "{cohort}", "--methods", "x", "--out", "o"], "There is no method x"),
+        (["benchmark", "{cohort}", "--methods", ",", "--out", "o"], "at least one method"),
+        (["benchmark", "{cohort}", "--methods", "linear,linear", "--out", "o"], "named twice"),
+        (
+            ["sweep", "{cohort}", "--over", "heads", "--method", "e+pooling", "--out", "o"],
+            "heads means nothing to the method e+pooling",
+        ),
         (["benchmark", "{cohort}", "--folds", "1", "--out", "o"], "at least 2 folds"),
         (
             ["benchmark", "{cohort}", "--methods", "linear,mlp", "--against", "bpr", "--out", "o"],

@@ -54,6 +54,12 @@ def test_every_column_can_be_named(tmp_path: Path) -> None:
     assert [len(stay) for stay in Cohort.load(cohort).diagnoses] == [1, 1]
 
 
+def test_options_of_another_source_are_refused(tmp_path: Path) -> None:
+    done = dx2px("prepare", "mimic3", tmp_path, "--out", tmp_path / "C.parquet", "--stay-column", "a")
+    assert done.returncode == 1
+    assert done.stderr == "dx2px: --stay-column means nothing to the source mimic3.\n"
+
+
 def test_strict_writes_nothing(own: Path, tmp_path: Path) -> None:
     done = dx2px("prepare", "table", own, "--out", tmp_path / "C.parquet", "--icd", "9", "--strict")
     assert done.returncode == 1

@@ -154,6 +154,8 @@ def test_neighbors_and_export(folder: Path, tmp_path: Path) -> None:
     head, first, *_ = (tmp_path / "v.txt").read_text().splitlines()
     assert head.split()[1] == "16"
     assert len(first.split()) == 17
+    assert dx2px("export", "--model", folder / "model", "--out", tmp_path / "v.npz").returncode == 0
+    assert (tmp_path / "v.npz").read_bytes().startswith(b"PK")
     for kind, start in (("parquet", b"PAR1"), ("npz", b"PK")):
         assert (
             dx2px("export", "--model", folder / "model", "--out", tmp_path / "v", "--format", kind).returncode
@@ -202,6 +204,21 @@ def test_training_options_reach_the_model(folder: Path, tmp_path: Path) -> None:
             ["train", "{folder}/C.parquet", "--out", "{folder}/m", "--alpha", "1"],
             "--alpha means nothing to the method coupling",
         ),
+        (
+            ["train", "{folder}/C.parquet", "--out", "{folder}/m", "--method", "e+ma", "--heads", "2"],
+            "--heads means nothing to the method e+ma",
+        ),
+        (
+            ["train", "{folder}/C.parquet", "--out", "{folder}/m", "--method", "e+ma", "--entropy", "1"],
+            "--entropy means nothing to a transport",
+        ),
+        (
+            ["train", "{folder}/C.parquet", "--out", "{folder}/m", "--patience", "1", "--keep", "last"],
+            "--keep means nothing to training with patience",
+        ),
+        (["train", "{folder}/C.parquet", "--out", "{folder}/m", "--threads", "99999"], "this machine has"),
+        (["export", "--out", "{folder}"], "is a folder: name a file"),
+        (["explain", "4280", "--out", "why.txt"], ".html, .json; why.txt has another ending"),
     ],
 )
 def test_wrong_input_gives_one_sentence(folder: Path, words: list[str], sentence: str) -> None:

@@ -69,8 +69,8 @@ def test_score_writes_tells_and_counts(folder: Path, tmp_path: Path) -> None:
     without = pa.compute.sum(pa.compute.equal(lengths, 0)).as_py()
     assert set(lengths.to_pylist()) == {0, 4}
     assert f"score: {STAYS:,} of {STAYS:,}" in done.stderr
-    assert f"{STAYS:,} stays are scored; {without:,} of them" in done.stderr
-    assert f"{pa.compute.sum(found['unknown_diagnoses']).as_py():,} are set aside" in done.stderr
+    assert f"Scored: {STAYS:,} stays, {without:,} of them" in done.stderr
+    assert f"{pa.compute.sum(found['unknown_diagnoses']).as_py():,} set aside" in done.stderr
     assert "no medical advice" in done.stderr
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -399,6 +400,21 @@ def test_strict_turns_many_rejects_into_an_error(tmp_path: Path) -> None:
     with pytest.raises(CohortError, match=r"2 of 11 entries .* no stay id \(1\)"):
         run("mimic3", folder, tmp_path, strict=True)
     assert not list(tmp_path.glob("C.*"))
+
+
+@pytest.mark.parametrize(
+    ("read", "written"),
+    [("t.csv", "t.csv"), ("t.parquet", "t.parquet"), ("C.rejects.parquet", "C.parquet")],
+)
+def test_what_is_read_is_never_written_over(tmp_path: Path, read: str, written: str) -> None:
+    table = pa.table({"stay_id": ["1", "1"], "kind": ["dx", "px"], "code": ["428.0", "39.95"]})
+    path = tmp_path / read
+    pyarrow.csv.write_csv(table, path) if path.suffix == ".csv" else pq.write_table(table, path)
+    before = path.read_bytes()
+    with pytest.raises(CohortError, match="among the tables that are read"):
+        prepare("table", path, tmp_path / written, options=SourceOptions(icd="9"))
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == [read]
 
 
 def test_an_old_cohort_survives_a_failed_preparation(tmp_path: Path) -> None:

@@ -248,3 +248,17 @@ def test_wrong_columns_are_named(columns: dict[str, Any], sentence: str, model: 
 def test_top_must_be_positive(model: Model) -> None:
     with pytest.raises(InputError, match="at least 1, not 0"):
         score_batches([], model, top=0)
+
+
+def test_text_that_is_not_utf_8_is_said() -> None:
+    damaged = pa.array([b"428.0", b"\xff"], pa.binary()).view(pa.string())
+    lists = pa.ListArray.from_arrays(pa.array([0, 2], pa.int32()), damaged)
+    stays = pa.record_batch({"stay_id": pa.array(["a"]), "diagnoses": lists})
+    with pytest.raises(InputError, match="not text in UTF-8"):
+        list(score_batches([stays], random_model("coupling")))
+
+
+def test_an_id_is_one_value() -> None:
+    stays = pa.record_batch({"stay_id": pa.array([["a", "b"]]), "diagnoses": pa.array([["428.0"]], TEXTS)})
+    with pytest.raises(InputError, match="stay_id must hold one value"):
+        list(score_batches([stays], random_model("coupling")))

@@ -35,6 +35,12 @@ def test_points_are_the_bins_in_which_something_was_coded(monkeypatch: pytest.Mo
     assert "slope" not in top.get_label()
 
 
+def test_nothing_coded_makes_a_plot_too(tmp_path: Path) -> None:
+    none = Agreement(np.array([0.01, 0.1]), np.zeros(2), np.array([9, 9]), slope=None)
+    reliability.save_reliability(Reliability(9, none, none, ()), tmp_path / "r.png")
+    assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_another_ending_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"\.png"):
         reliability.save_reliability(TRUST, tmp_path / "r.gif")

@@ -113,7 +113,7 @@ def test_the_scope_and_the_settings_are_said() -> None:
 def test_only_the_strongest_are_listed() -> None:
     page = Page(worklist(audit([finding(stay_id=str(place)) for place in range(30)]), listed=7))
     assert [row[2] for row in page.cells[1:]] == [str(place) for place in range(7)]
-    assert "The 7 strongest are listed" in worklist(audit([finding()] * 30), listed=7)
+    assert "Listed, strongest first: 7." in worklist(audit([finding()] * 30), listed=7)
 
 
 @pytest.mark.parametrize("stay_id", [17, None])

@@ -93,6 +93,14 @@ def test_other_sites_are_told_nothing_unless_asked_for(connect: Connect) -> None
     assert "access-control-allow-origin" not in other.headers
 
 
+@pytest.mark.parametrize("written", ["https://A.example", "HTTPS://a.example:443", "https://a.example"])
+def test_origins_are_compared_as_browsers_write_them(connect: Connect, written: str) -> None:
+    client = connect(allowed_origins=("http://b.example:80", written))
+    for origin in ("https://a.example", "http://b.example"):
+        answer = client.get("/livez", headers={"origin": origin})
+        assert answer.headers["access-control-allow-origin"] == origin
+
+
 @pytest.mark.parametrize("address", ["/", "/page/app.js", "/api/model", "/nowhere", "/livez"])
 def test_every_answer_carries_the_headers_of_safety(client: TestClient, address: str) -> None:
     headers = client.get(address).headers

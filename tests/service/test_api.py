@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from dx2px.inference import Model, explanation_schema
 from dx2px.inference.audit import audit_stay
 from dx2px.inference.results import SCOPE
+from dx2px.inference.shipped import model_path
 from dx2px.service import ServiceConfig, create_app, schemas
 from dx2px.service.served import Served
 
@@ -77,6 +78,27 @@ def test_codes_that_are_all_unknown_are_answered_as_unknown(client: TestClient, 
     else:
         schemas.ExplainAnswer.model_validate(told)
         assert told["plan"]["mass"] == []
+
+
+@pytest.fixture(scope="module")
+def nhds() -> TestClient:
+    """The package's own model, which knows ICD-9 alone."""
+    app = create_app(Served.load(model_path(None)), ServiceConfig())
+    return TestClient(app, base_url="http://localhost:8000")
+
+
+@pytest.mark.parametrize("route", ["/api/recommend", "/api/explain"])
+def test_unknown_codes_tell_what_became_of_their_mapping(nhds: TestClient, route: str) -> None:
+    told = nhds.post(route, json={"diagnoses": ["icd10cm:Z999999"], "map": True}).json()
+    assert [one["status"] for one in told["diagnoses"]] == ["unknown"]
+    assert [one["kind"] for one in told["mapping"]] == ["not-listed"]
+
+
+@pytest.mark.parametrize("asked", [{"diagnoses": ["428.0"]}, {"diagnoses": ["icd10cm:I509"], "map": True}])
+def test_a_coverage_that_the_model_lacks_is_refused(nhds: TestClient, asked: dict[str, Any]) -> None:
+    answer = nhds.post("/api/recommend", json=asked | {"coverage": 0.02})
+    assert answer.status_code == 409
+    assert answer.json()["type"] == "urn:dx2px:problem:not-with-this-model"
 
 
 def test_an_ambiguous_code_is_refused_without_being_named(client: TestClient) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated
 
@@ -94,6 +95,10 @@ app.command()(service.serve)
 
 def main() -> None:
     """Run the command line: exit code 0 when done, 1 when the input was wrong, 2 for wrong usage."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that lacks a character, such as μ on some Windows ones, shows its number.
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except Dx2pxError as error:

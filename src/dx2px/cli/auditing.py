@@ -10,6 +10,8 @@ import typer
 from dx2px.cli.console import INTERRUPTED, counting, print_table, remark
 from dx2px.cli.models import NOT_ADVICE, ModelOption, load_model
 from dx2px.errors import InputError
+from dx2px.storage import check_place
+from dx2px.words import counted
 
 if TYPE_CHECKING:
     from dx2px.inference.audit_file import FileAudit
@@ -66,8 +68,7 @@ def _check_worklist(worklist: Path | None) -> None:
         return
     if worklist.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"The worklist is an .html file, not {worklist.name!r}.")
-    if worklist.is_dir():
-        raise InputError(f"{worklist} is a folder: name a file to write.")
+    check_place(worklist)
 
 
 def _report(found: FileAudit, out: Path, worklist: Path | None) -> None:
@@ -81,18 +82,16 @@ def _report(found: FileAudit, out: Path, worklist: Path | None) -> None:
             ("kept in the file", found.findings.num_rows),
         )
     ]
-    print_table(f"Findings in {counts.stays:,} stays", ["finding", "number", "per 100 stays"], rows)
+    print_table(f"Findings in {counted(counts.stays, 'stay')}", ["finding", "number", "per 100 stays"], rows)
     if counts.stays_without_answer:
-        remark(
-            f"{counts.stays_without_answer:,} stays have no diagnosis that the model can use: they were not audited."
-        )
+        passed_over = counted(counts.stays_without_answer, "stay")
+        remark(f"Not audited, for the model can use none of their diagnoses: {passed_over}.")
     remark(
-        f"{counts.backed_off_diagnoses:,} diagnoses are unknown and read as their heading's known codes, "
-        f"{counts.unknown_diagnoses:,} are set aside; {counts.unknown_procedures:,} procedures are unknown and were "
-        f"not audited."
+        f"Unknown diagnoses: {counts.backed_off_diagnoses:,} read as their heading's known codes, "
+        f"{counts.unknown_diagnoses:,} set aside. Unknown procedures, not audited: {counts.unknown_procedures:,}."
     )
     if found.left_out:
-        remark(f"{found.left_out:,} weaker findings were counted and left out.")
+        remark(f"Counted and left out: {counted(found.left_out, 'weaker finding')}.")
     places = f"{out}" if worklist is None else f"{out}, the worklist in {worklist}"
     remark(f"The findings are in {places}: they hold ids of stays.")
     remark(f"A finding is a reason to look, no proof of a mistake. {NOT_ADVICE}")

@@ -12,6 +12,7 @@ from dx2px.cli.board import board
 from dx2px.cli.console import print_text, remark, sleep_while_waiting
 from dx2px.cli.learning import SplitName, check_cohorts
 from dx2px.errors import InputError
+from dx2px.words import counted
 
 if TYPE_CHECKING:
     from dx2px.evaluation.benchmark import Job
@@ -97,7 +98,7 @@ def _config(
     from dx2px.evaluation.benchmark import BenchmarkConfig
 
     said: dict[str, Any] = {"folds": folds, "run_folds": run_folds, "split_by": by.value if by else None}
-    said["methods"] = tuple(name.strip() for name in methods.split(",") if name.strip()) if methods else None
+    said["methods"] = tuple(filter(None, map(str.strip, methods.split(",")))) if methods else None
     return replace(
         given or BenchmarkConfig(), **{name: value for name, value in said.items() if value is not None}
     )
@@ -126,8 +127,9 @@ def finish(failed: list[Job], out: Path) -> None:
     for job in failed:
         remark(f"Failed: {job.name} {job.method} fold {job.split.fold}: {job.failure.read_text().strip()}")
     if failed:
-        runs = "1 run" if len(failed) == 1 else f"{len(failed)} runs"
-        raise InputError(f"{runs} failed; the others are in {out}. The same command tries again.")
+        raise InputError(
+            f"{counted(len(failed), 'run')} failed; the others are in {out}. The same command tries again."
+        )
     remark(f"The results are in {out}.")
 
 

@@ -62,10 +62,13 @@ def grid(progress: Progress) -> Table:
     """A row a method, a column a cohort: runs done, running and failed."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
+    from rich.text import Text
 
     cohorts = list(dict.fromkeys(tally.cohort for tally in progress.tallies))
     known = {(tally.cohort, tally.method): tally for tally in progress.tallies}
-    table = Table("", *cohorts, box=SIMPLE_HEAD, pad_edge=False)
+    table = Table("", box=SIMPLE_HEAD, pad_edge=False)
+    for cohort in cohorts:
+        table.add_column(Text(cohort))
     for method in dict.fromkeys(tally.method for tally in progress.tallies):
         table.add_row(method, *(_cell(known.get((cohort, method))) for cohort in cohorts))
     return table

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dx2px.cli.console import AsJson, counting, print_json, print_table, remark, working
+from dx2px.cli.console import AsJson, counting, print_json, print_table, refuse_options, remark, working
+from dx2px.storage import check_place
+from dx2px.words import counted
 
 if TYPE_CHECKING:
     from dx2px.cohort import Prepared, Summary
@@ -71,18 +73,20 @@ def prepare(
     from dx2px.cohort import prepare as run
     from dx2px.cohort.sources import SourceOptions
 
-    options = SourceOptions(
-        icd=icd.value if icd else None,
-        stay_column=stay_column,
-        patient_column=patient_column,
-        code_column=code_column,
-        kind_column=kind_column,
-        system_column=system_column,
-        order_column=order_column,
-        diagnosis_columns=_names(diagnosis_columns),
-        procedure_columns=_names(procedure_columns),
-        procedures_file=procedures_file,
-    )
+    named: dict[str, Any] = {
+        "stay_column": stay_column,
+        "patient_column": patient_column,
+        "code_column": code_column,
+        "kind_column": kind_column,
+        "system_column": system_column,
+        "order_column": order_column,
+        "diagnosis_columns": _names(diagnosis_columns),
+        "procedure_columns": _names(procedure_columns),
+        "procedures_file": procedures_file,
+    }
+    if source.value != "table":
+        refuse_options([name for name, value in named.items() if value], f"the source {source.value}")
+    options = SourceOptions(icd=icd.value if icd else None, **named)
     with working(f"prepare {source.value}") as say:
         prepared = run(
             source.value,
@@ -135,7 +139,7 @@ def synthesize(
     with counting("synthesize", config.stays) as tell:
         summary = run(out, config, seed, tell)
     remark(
-        f"{summary.stays:,} invented stays are in {out}; their truth is in {links_path(out)} and {causes_path(out)}."
+        f"{counted(summary.stays, 'invented stay')}: {out}; their truth is in {links_path(out)} and {causes_path(out)}."
     )
 
 
@@ -153,6 +157,7 @@ def describe(
         from dx2px.report.figures import check_format
 
         check_format(plot)
+        check_place(plot)
     summary = summarise(Cohort.load(cohort), top)
     if json:
         print_json(summary.to_dict())

@@ -11,8 +11,18 @@ from typing import Annotated, Any
 
 import typer
 
+from dx2px.errors import InputError
+
 INTERRUPTED = 130  # the exit code of a command that Ctrl+C stopped
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def refuse_options(options: Iterable[str], whom: str) -> None:
+    """An `InputError` where options were given that mean nothing to what they were given to."""
+    given = [f"--{name.replace('_', '-')}" for name in options]
+    if given:
+        verb = "means" if len(given) == 1 else "mean"
+        raise InputError(f"{', '.join(given)} {verb} nothing to {whom}.")
 
 
 def remark(message: str) -> None:
@@ -30,14 +40,16 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     body = [[_shown(cell) for cell in row] for row in rows]
     numbers = [all(_is_number(row[place]) for row in body) for place in range(len(columns))]
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    # As text, for codes and titles may hold brackets, which rich would read as its markup.
+    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for place, name in enumerate(columns):
-        table.add_column(name, justify="right" if numbers[place] else "left", no_wrap=numbers[place])
+        table.add_column(Text(name), justify="right" if numbers[place] else "left", no_wrap=numbers[place])
     for row in body:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     Console(highlight=False, width=None if sys.stdout.isatty() else 110).print(table)
 
 
@@ -53,9 +65,10 @@ def working(what: str) -> Iterator[Any]:
         yield lambda message: remark(f"{what}: {message}")
         return
     from rich.console import Console
+    from rich.text import Text
 
     with Console(stderr=True).status(what) as status:
-        yield lambda message: status.update(f"{what}: {message}")
+        yield lambda message: status.update(Text(f"{what}: {message}"))
 
 
 @contextmanager

@@ -14,9 +14,17 @@ from typing import Annotated, Any
 
 import typer
 
-from dx2px.cli.console import INTERRUPTED, remark, sleep_while_waiting, training_progress, working
+from dx2px.cli.console import (
+    INTERRUPTED,
+    refuse_options,
+    remark,
+    sleep_while_waiting,
+    training_progress,
+    working,
+)
 from dx2px.cli.measuring import show_metrics
 from dx2px.errors import InputError
+from dx2px.words import counted
 
 MethodName = StrEnum(
     "MethodName",
@@ -65,8 +73,8 @@ def train(
     cohort: Annotated[Path, typer.Argument(help="A cohort file.")],
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
     method: Annotated[MethodName, typer.Option(help="What to learn.")] = MethodName["coupling"],
-    dim: Annotated[int, typer.Option(help="Dimension M of the vectors.")] = 200,
-    heads: Annotated[int, typer.Option(help="Heads K of the paper's self-attention.")] = 8,
+    dim: Annotated[int, typer.Option(help="Dimension M of the vectors.", max=10_000)] = 200,
+    heads: Annotated[int, typer.Option(help="Heads K of the paper's self-attention.", max=1000)] = 8,
     alpha: Annotated[float, typer.Option(help="Weight of the paper's transport loss.")] = 0.1,
     diagnosis_penalty: Annotated[
         float | None,
@@ -85,7 +93,9 @@ def train(
     lr: Annotated[
         float | None, typer.Option(help="Learning rate of Adam [default: 0.004; paper's models 0.001].")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Fixes the start, the order of the stays and all draws.")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Fixes the start, the order of the stays and all draws.", min=0)
+    ] = 0,
     split_by: Annotated[
         SplitName | None,
         typer.Option(help="What the 80/20 split keeps whole [default: patient where known]."),
@@ -136,6 +146,7 @@ def train(
     from dx2px.training.processes import joined
 
     check_destination(out)
+    _check_threads(threads)
     _refuse_options(context, method.value)
     by: Any = split_by.value if split_by else None
     split = SplitConfig(by=by, folds=folds, fold=fold)
@@ -197,6 +208,12 @@ def train(
     remark(f"The model is in {out}.")
 
 
+def _check_threads(threads: int | None) -> None:
+    cores = os.cpu_count() or 1
+    if threads is not None and threads > cores:
+        raise InputError(f"--threads {threads}: this machine has {counted(cores, 'core')}.")
+
+
 def _transport(diagnosis_penalty: float | None, procedure_penalty: float | None, entropy: float) -> Any:
     """The settings of a transport whose marginals may give way; None is the paper's."""
     if diagnosis_penalty is None and procedure_penalty is None:
@@ -232,22 +249,21 @@ def _refuse_company(method: str) -> None:
 
 
 def _refuse_options(context: typer.Context, method: str) -> None:
-    """Options of the training loop mean nothing to methods that choose their settings on validation."""
-    from dx2px.evaluation.methods import LEARNED, VARIANTS
+    """Options that would change nothing: of other variants' parts, or of the loop where a method has none."""
+    from dx2px.evaluation.methods import LEARNED, foreign_settings
 
-    penalties = ["diagnosis_penalty", "procedure_penalty", "entropy"]
-    foreign: list[str] = [] if method in VARIANTS else ["heads", "alpha", *penalties]
-    if method not in LEARNED:
-        foreign += ["dim", "epochs", "batch_size", "lr", "patience", "keep", "device", "resume", "half"]
-        foreign += ["save_every", "stream"]
-    given = [
-        f"--{name.replace('_', '-')}"
-        for name in foreign
-        if (source := context.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
-    ]
-    if given:
-        verb = "means" if len(given) == 1 else "mean"
-        raise InputError(f"{', '.join(given)} {verb} nothing to the method {method}.")
+    def given(*names: str) -> list[str]:
+        sources = {name: context.get_parameter_source(name) for name in names}
+        return [name for name, source in sources.items() if source and source.name == "COMMANDLINE"]
+
+    loop = ["dim", "epochs", "batch_size", "lr", "patience", "keep", "device", "resume", "half"]
+    loop += ["save_every", "stream"]
+    own = [] if method in LEARNED else loop
+    refuse_options(given(*foreign_settings(method), *own), f"the method {method}")
+    if not given("diagnosis_penalty", "procedure_penalty"):
+        refuse_options(given("entropy"), "a transport whose marginals are exact")
+    if context.params["patience"] is not None and context.params["keep"] == KeepName["last"]:
+        refuse_options(given("keep"), "training with patience, which keeps the best epoch")
 
 
 def _save_curves(model: Path) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from dx2px.cli.console import AsJson, print_json, print_table, remark
 from dx2px.errors import InputError
+from dx2px.storage import check_place
 
 if TYPE_CHECKING:
     from dx2px.cohort import Cohort
@@ -46,6 +47,7 @@ def evaluate(
         from dx2px.report.figures import check_format
 
         check_format(plot)
+        check_place(plot)
     loaded, whole = Model.load(model), Cohort.load(cohort)
     known = len(loaded.files.diagnoses)
     if back_off:
@@ -54,23 +56,28 @@ def evaluate(
     stays, counts = measured.stays, measured.counts
     metrics = measure(loaded.scorer.scores, stays.diagnoses, stays.procedures)
     trust = _reliability(loaded, stays)
-    if plot is not None:
-        _save_reliability(trust, plot)
+    if plot is not None and trust is None:
+        raise InputError("The model has no calibration, so there is nothing to plot: train it anew.")
     if json:
         extra: dict[str, Any] = {} if counts is None else {"projection": counts.to_dict()}
         extra |= {} if trust is None else {"calibration": trust.to_dict()}
         extra |= {"backed_off": len(loaded.files.diagnoses) - known} if back_off else {}
         print_json({**metrics.to_dict(), "part": measured.part, **extra})
-        return
-    show_metrics(metrics, f"{loaded.files.method} on {measured.part} stays of {cohort.name}")
-    if trust is not None:
-        show_reliability(trust)
-    if back_off:
-        remark(
-            f"Backed off: siblings stood in for {len(loaded.files.diagnoses) - known:,} distinct diagnoses."
-        )
-    if counts is not None:
-        _show_projection(counts)
+    else:
+        show_metrics(metrics, f"{loaded.files.method} on {measured.part} stays of {cohort.name}")
+        if trust is not None:
+            show_reliability(trust)
+        if back_off:
+            remark(
+                f"Backed off: siblings stood in for {len(loaded.files.diagnoses) - known:,} distinct diagnoses."
+            )
+        if counts is not None:
+            _show_projection(counts)
+    if plot is not None and trust is not None:
+        from dx2px.report.reliability import save_reliability
+
+        save_reliability(trust, plot)
+        remark(f"The reliability plot is in {plot}.")
 
 
 def _reliability(model: Model, stays: Cohort) -> Reliability | None:
@@ -81,15 +88,6 @@ def _reliability(model: Model, stays: Cohort) -> Reliability | None:
     if calibration is None:
         return None
     return reliability(calibration, model.scorer.scores, stays.diagnoses, stays.procedures)
-
-
-def _save_reliability(trust: Reliability | None, plot: Path) -> None:
-    if trust is None:
-        raise InputError("The model has no calibration, so there is nothing to plot: train it anew.")
-    from dx2px.report.reliability import save_reliability
-
-    save_reliability(trust, plot)
-    remark(f"The reliability plot is in {plot}.")
 
 
 def show_reliability(trust: Reliability) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from dx2px.cli.console import AsJson, print_json, print_table, remark
 from dx2px.errors import InputError
+from dx2px.storage import check_place
 
 if TYPE_CHECKING:
     from dx2px.inference import (
@@ -123,6 +124,7 @@ def explain(
 
 
 def _check_explanation(out: Path) -> None:
+    check_place(out)
     if out.suffix.lower() != ".json":
         from dx2px.report.explanation import check_ending
 
@@ -159,12 +161,17 @@ def neighbors(
 def export(
     out: Annotated[Path, typer.Option(help="The file to write.")],
     model: ModelOption = None,
-    format: Annotated[FormatName, typer.Option(help="Which kind of file.")] = FormatName["word2vec"],  # noqa: A002
+    format: Annotated[  # noqa: A002
+        FormatName | None,
+        typer.Option(help="Which kind of file [default: by its ending .parquet or .npz, else word2vec]."),
+    ] = None,
 ) -> None:
     """Write the vectors of all codes, each labelled with its code, for other tools."""
     from dx2px.inference import export as write
 
-    write(load_model(model), out, format.value)  # type: ignore[arg-type]
+    check_place(out)
+    by_ending = {".parquet": "parquet", ".npz": "npz"}.get(out.suffix.lower(), "word2vec")
+    write(load_model(model), out, format.value if format else by_ending)  # type: ignore[arg-type]
     remark(f"The vectors are in {out}.")
 
 

@@ -9,6 +9,7 @@ import typer
 
 from dx2px.cli.console import INTERRUPTED, counting, remark
 from dx2px.cli.models import NOT_ADVICE, ModelOption, load_model
+from dx2px.words import counted
 
 if TYPE_CHECKING:
     from dx2px.inference.population_file import ScoredStays
@@ -37,11 +38,11 @@ def _report(scored: ScoredStays, out: Path) -> None:
     backed_off, unknown = scored.backed_off_diagnoses, scored.unknown_diagnoses
     codes = scored.known_diagnoses + backed_off + unknown
     remark(
-        f"{scored.stays:,} stays are scored; {scored.stays_without_answer:,} of them have no diagnosis that the model "
-        f"can use, and an empty list."
+        f"Scored: {counted(scored.stays, 'stay')}, {scored.stays_without_answer:,} of them without a diagnosis that "
+        f"the model can use, and with an empty list."
     )
     remark(
-        f"Of {codes:,} diagnoses, {backed_off:,} are unknown and read as their heading's known codes, "
-        f"{unknown:,} are set aside."
+        f"Unknown of {counted(codes, 'diagnosis', 'diagnoses')}: {backed_off:,} read as their heading's known codes, "
+        f"{unknown:,} set aside."
     )
     remark(f"The recommendations are in {out}. {NOT_ADVICE}")

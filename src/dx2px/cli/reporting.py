@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,8 @@ import typer
 from dx2px.cli.console import remark, sleep_while_waiting, working
 from dx2px.cli.measuring import PartName
 from dx2px.errors import InputError
+from dx2px.storage import check_place
+from dx2px.words import counted
 
 
 def report(
@@ -76,8 +77,8 @@ def write_report(
         save_map(content.vectors.map, map_out, content.name)
         remark(f"The map is in {map_out}.")
     if content.stays:
-        shown = len(content.stays)
-        remark(f"The page holds codes of {shown} stays, without ids: treat it as you treat the cohort.")
+        shown = counted(len(content.stays), "stay")
+        remark(f"The page holds codes of {shown}, without ids: treat it as you treat the cohort.")
     remark(f"The report is in {out}.")
 
 
@@ -87,10 +88,4 @@ def _check_page(page: Path | None) -> None:
         return
     if page.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"A page is an .html file, not {page.name!r}.")
-    if page.is_dir():
-        raise InputError(f"{page} is a folder: name a file to write.")
-    home = next((parent for parent in page.absolute().parents if parent.exists()), None)
-    if home is not None and not home.is_dir():
-        raise InputError(f"{home} is a file, so {page.name} cannot be written below it.")
-    if home is not None and not os.access(home, os.W_OK):
-        raise InputError(f"No permission to write in {home}.")
+    check_place(page)

@@ -27,7 +27,8 @@ from dx2px.cohort.sources.tables import Tables
 from dx2px.cohort.sources.warehouse import WarehouseTables
 from dx2px.cohort.verdicts import MALFORMED_LINE, Verdicts, Written, guess_version, judge, sentence
 from dx2px.errors import CohortError
-from dx2px.storage import atomic_path
+from dx2px.storage import atomic_path, check_place
+from dx2px.words import counted
 
 TOLERATED_REJECTS = 0.01
 Say = Callable[[str], None]
@@ -48,6 +49,7 @@ def prepare(
 
     `path` is a file or folder; with the URL of a warehouse as `engine` it is a schema or a table there.
     """
+    check_place(out)
     if min_count < 1:
         raise CohortError(f"The minimum count must be at least 1, not {min_count}.")
     options = options or SourceOptions()
@@ -59,6 +61,8 @@ def prepare(
             with opened.sentences():
                 tables = _tables(os.fspath(path), opened, workspace, say)
                 extract = extract_entries(tables, options)
+                for written in (Path(out), beside(Path(out), "rejects")):
+                    _check_kept(tables, written)
                 job = _Job(source_name, Path(out), min_count, options, strict, say, opened, tables)
                 return job.run(extract)
         finally:
@@ -69,6 +73,12 @@ def _tables(path: str, engine: Engine, workspace: Path, say: Say) -> Tables:
     if engine.has_files(path):
         return FileTables(Path(path), engine, workspace, say)
     return WarehouseTables(path, engine)
+
+
+def _check_kept(tables: Tables, written: Path) -> None:
+    """What is read must not be written over."""
+    if written.exists() and any(written.samefile(read) for read in tables.files):
+        raise CohortError(f"{written} is among the tables that are read: choose another name for the cohort.")
 
 
 @dataclass(frozen=True)
@@ -237,8 +247,9 @@ class _Job:
     def _check_not_empty(self, counts: Counts) -> None:
         if not counts.stays:
             raise CohortError(
-                f"No stay is left: of {counts.stays_read:,} stays read, {counts.stays_with_both_kinds:,} have a "
-                f"diagnosis and a procedure, and none keeps both with codes found in at least {self.min_count} stays."
+                f"No stay is left: of {counted(counts.stays_read, 'stay')} read, {counts.stays_with_both_kinds:,} "
+                "with a diagnosis and a procedure, none keeps both with codes found in at least "
+                f"{counted(self.min_count, 'stay')}."
             )
 
     def _provenance(self, counts: Counts) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from dx2px.cohort.cohort import Cohort
 from dx2px.cohort.stream import CohortStream
 from dx2px.errors import CohortError
 from dx2px.storage import atomic_path
+from dx2px.words import counted
 
 SplitBy = Literal["patient", "stay"]
 TEST = -1
@@ -190,7 +191,7 @@ def _check_sizes(groups: int, folds: int, test_share: float, by: SplitBy) -> Non
     if not 0 <= test_share < 1:
         raise CohortError(f"The test share must be at least 0 and below 1, not {test_share}.")
     if groups < folds + (test_share > 0):
-        raise CohortError(f"{groups} {by}s cannot be split into a test part and {folds} folds.")
+        raise CohortError(f"{counted(groups, by)} cannot be split into a test part and {folds} folds.")
 
 
 def _check_parts(split: Split) -> None:

@@ -21,6 +21,13 @@ from dx2px.training.recommender import Recommender
 DEFAULT = "coupling"
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 LEARNED = (*VARIANTS, DEFAULT)  # by the training loop: with checkpoints, curves and settings of their own
+_TRANSPORT = ("alpha", "diagnosis_penalty", "procedure_penalty", "entropy")
+
+
+def foreign_settings(method: str) -> tuple[str, ...]:
+    """Settings of the paper's two attentions that change nothing in a method: those of an attention it lacks."""
+    heads = () if method in ("e+sa", "e+sa+ma") else ("heads",)
+    return heads + (() if method in ("e+ma", "e+sa+ma") else _TRANSPORT)
 
 
 def _variant(variant: Variant) -> Recommender:

@@ -123,7 +123,7 @@ def _limit(per_100: float | None, most: int, stays: int) -> int:
     if per_100 is None:
         return most
     if not 0 < per_100 <= 100_000:
-        raise InputError(f"Findings per 100 stays must be above 0, not {per_100:g}.")
+        raise InputError(f"Findings per 100 stays must be above 0 and at most 100,000, not {per_100:g}.")
     return min(most, int(np.ceil(per_100 * stays / 100)))
 
 

@@ -77,7 +77,10 @@ class StayEncoder:
             return self._codes[places], self._rows[places]
 
     def _learn(self, texts: pa.Array) -> None:
-        meanings = [self._meaning(text) for text in texts.to_pylist()]
+        try:
+            meanings = [self._meaning(text) for text in texts.to_pylist()]
+        except UnicodeDecodeError:
+            raise InputError("A code is not text in UTF-8: write the file's text columns as UTF-8.") from None
         self._texts = pa.concat_arrays([self._texts, texts])
         self._codes, self._rows = (
             np.append(old, np.array(new, np.int32))

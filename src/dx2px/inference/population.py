@@ -53,7 +53,11 @@ def check_columns(schema: pa.Schema, columns: Sequence[str] = COLUMNS) -> None:
     The first is `stay_id`; all others hold lists of codes.
     """
     if wrong := [name for name in columns if schema.names.count(name) != 1]:
-        raise InputError(f"Stays to score need one column {' and one column '.join(wrong)}.")
+        raise InputError(f"The stays need one column {' and one column '.join(wrong)}.")
+    if pa.types.is_nested(schema.field(columns[0]).type):
+        raise InputError(
+            f"The column {columns[0]} must hold one value a stay, not {schema.field(columns[0]).type}."
+        )
     for name in columns[1:]:
         check_code_lists(schema.field(name).type, name)
 

@@ -26,6 +26,7 @@ from dx2px.inference.identity import fingerprint
 from dx2px.inference.parts import Parts, parts_of
 from dx2px.inference.population import COLUMNS, STAYS, check_columns, score_batches
 from dx2px.inference.recommender import Model
+from dx2px.storage import check_place
 from dx2px.version import __version__
 
 PART = 4 * STAYS  # stays in a part and in a row group
@@ -132,8 +133,7 @@ def _open(path: str) -> pq.ParquetFile:
 
 def check_output(out: Path, stays: StayFile) -> None:
     """An `InputError` where the output cannot be written there."""
-    if out.is_dir():
-        raise InputError(f"{out} is a folder: name a file to write.")
+    check_place(out)
     if out.exists() and out.samefile(stays.path):
         raise InputError("The output would replace the stays that are read: choose another name.")
 

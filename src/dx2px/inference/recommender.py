@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.cohort.vocabulary import Vocabulary
-from dx2px.errors import CodeError, InputError, ModelError
+from dx2px.errors import CodeError, InputError, ModelError, UnknownCodesError
 from dx2px.inference import results
 from dx2px.inference.back_off import BackOff
 from dx2px.inference.identity import fingerprint
@@ -229,10 +229,10 @@ def _usable(asked: Sequence[Found], what: str) -> list[Found]:
     """Codes that are known or backed off; an error when there is none."""
     used = [found for found in asked if found.status != "unknown"]
     if not asked:
-        raise InputError(f"No {what} were given: write at least one code, such as 428.0.")
+        raise InputError(f"No {what} were given: write at least one code.")
     if not used:
         named = ", ".join(found.code for found in asked[:_NAMED]) + (", …" if len(asked) > _NAMED else "")
-        raise InputError(f"The model knows none of these {what}: {named}.")
+        raise UnknownCodesError(f"The model knows none of these {what}: {named}.")
     return used
 
 

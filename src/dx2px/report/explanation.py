@@ -32,7 +32,7 @@ from dx2px.report.explanation_sheet import (
     inches,
 )
 from dx2px.report.explanation_words import HEADING, percent, sent
-from dx2px.report.figures import check_format, save_figure
+from dx2px.report.figures import FORMATS, save_figure
 from dx2px.storage import write_text
 
 if TYPE_CHECKING:
@@ -46,8 +46,9 @@ HEAT_STEPS = 48  # of the scale
 
 def check_ending(path: str | os.PathLike[str]) -> None:
     """Refuse, before any work, a file ending that no explanation can have."""
-    if Path(path).suffix.lower() != PAGE_ENDING:
-        check_format(path)
+    if Path(path).suffix.lower() not in (PAGE_ENDING, *FORMATS):
+        endings = ", ".join((*FORMATS, PAGE_ENDING, ".json"))
+        raise InputError(f"An explanation is saved as {endings}; {os.fspath(path)} has another ending.")
 
 
 def save_explanation(

@@ -19,7 +19,7 @@ def save_reliability(trust: Reliability, path: str | os.PathLike[str]) -> None:
     ]
     for one, colour, mark, name in shown:
         axes.plot(*_points(one), mark, color=colour, label=f"{name}: {_numbers(one)}")
-    low = min(float(axis.min()) for one, *_ in shown for axis in _points(one))
+    low = min((float(axis.min()) for one, *_ in shown for axis in _points(one) if axis.size), default=1e-3)
     line = [low / 2, 1.0]
     axes.plot(line, line, color="0.6", linewidth=1, zorder=0)
     axes.set_xscale("log")

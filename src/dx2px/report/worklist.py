@@ -19,6 +19,7 @@ from dx2px.errors import CodeError
 from dx2px.inference.audit_file import FileAudit
 from dx2px.inference.results import shown_probability
 from dx2px.storage import write_text
+from dx2px.words import counted
 
 LISTED = 2000  # findings on a page, which a browser sorts in no time
 KINDS = {"unsupported": "hardly supported", "missing": "expected, absent"}
@@ -132,8 +133,8 @@ def worklist(audit: FileAudit, listed: int = LISTED) -> str:
 def _summary(audit: FileAudit, listed: int) -> str:
     counts = audit.counts
     return (
-        f"{counts.stays:,} stays: {counts.unsupported:,} coded procedures that the diagnoses hardly support, "
-        f"{counts.missing:,} expected but absent. The {listed:,} strongest are listed."
+        f"{counted(counts.stays, 'stay')}: {counted(counts.unsupported, 'coded procedure')} hardly supported by the "
+        f"diagnoses, {counts.missing:,} expected but absent. Listed, strongest first: {listed:,}."
     )
 
 

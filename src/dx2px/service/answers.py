@@ -14,10 +14,10 @@ from functools import cached_property
 from typing import Any
 
 from dx2px.codes import Kind, dotted, find, is_listed, title
-from dx2px.errors import CodeError, InputError, ModelError
+from dx2px.errors import CodeError, InputError, ModelError, UnknownCodesError
 from dx2px.inference import Model, PlanChoice
 from dx2px.inference.audit import audit_stay
-from dx2px.inference.lookup import Found, Lookup
+from dx2px.inference.lookup import Lookup
 from dx2px.inference.results import SCOPE
 from dx2px.inference.stay import own_kind
 from dx2px.service.problems import ProblemError, refuse
@@ -46,8 +46,12 @@ class Answers:
         """Procedures for diagnoses; with `mapped`, also for those of the other version of ICD."""
         try:
             return self.model.recommend(diagnoses, top, coverage=coverage, map=mapped).to_dict()
+        except UnknownCodesError:
+            told = self.model.unexplained(diagnoses, map=mapped).to_dict()
+            asked = {name: told[name] for name in ("diagnoses", "mapping") if name in told}
+            return asked | {"recommendations": []}
         except InputError as error:
-            return {"diagnoses": self._all_unknown(diagnoses, error), "recommendations": []}
+            raise _refusal(error) from None
 
     def explain(
         self,
@@ -60,10 +64,10 @@ class Answers:
         """What leads to procedures; with an empty plan where the model knows none of either kind of code."""
         try:
             return self.model.explain(diagnoses, procedures, top, map=mapped, plan=plan).to_dict()
-        except InputError as error:
-            if isinstance(error, CodeError | ModelError):
-                raise _refusal(error) from None
+        except UnknownCodesError:
             return self.model.unexplained(diagnoses, procedures or (), map=mapped).to_dict()
+        except InputError as error:
+            raise _refusal(error) from None
 
     def audit(self, name: str | None, diagnoses: Sequence[str], procedures: Sequence[str]) -> dict[str, Any]:
         """What a coded stay has too much, and what it may lack."""
@@ -154,15 +158,6 @@ class Answers:
         files = self.model.files
         return {"diagnosis": frozenset(files.diagnoses), "procedure": frozenset(files.procedures)}
 
-    def _all_unknown(self, texts: Sequence[str], error: InputError) -> list[dict[str, Any]]:
-        """The codes asked about, when the model refused them because it knows none."""
-        if isinstance(error, CodeError | ModelError):
-            raise _refusal(error) from None
-        listed = self.model.diagnoses.find_all(texts)
-        if any(found.status != "unknown" for found in listed):
-            raise _refusal(error) from None
-        return [_unknown(found) for found in listed]
-
 
 def _refusal(error: InputError) -> ProblemError:
     if isinstance(error, CodeError):
@@ -176,10 +171,6 @@ def _refusal(error: InputError) -> ProblemError:
         "not-with-this-model",
         "The model lacks what this answer takes: a calibration, one for this coverage, or vectors of codes.",
     )
-
-
-def _unknown(found: Found) -> dict[str, Any]:
-    return {"code": found.code, "title": found.title, "significance": 0.0, "status": found.status}
 
 
 def _found(code: str, text: str, known: bool) -> dict[str, Any]:

@@ -69,10 +69,10 @@ def create_app(
 def _add_layers(app: FastAPI, config: ServiceConfig, metrics: Metrics, cds_callers: bool) -> None:
     """The last one added is the outermost."""
     app.add_middleware(Gate, config=config, metrics=metrics, cds_callers=cds_callers)
-    if config.allowed_origins:
+    if config.origins:
         app.add_middleware(
             CORSMiddleware,
-            allow_origins=list(config.allowed_origins),
+            allow_origins=list(config.origins),
             allow_methods=["GET", "POST"],
             allow_headers=["authorization", "content-type"],
         )

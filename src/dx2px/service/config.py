@@ -14,8 +14,8 @@ LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 _SHORTEST_TOKEN = 16
 _NAME = r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)"
 _HOST = re.compile(_NAME)
-_ORIGIN = re.compile(rf"https?://{_NAME}(?::\d{{1,5}})?")
-_ADDRESS = re.compile(rf"{_ORIGIN.pattern}(?:/[^\s?#]*)?")
+_ORIGIN = re.compile(rf"https?://{_NAME}(?::\d{{1,5}})?", re.IGNORECASE)
+_ADDRESS = re.compile(rf"{_ORIGIN.pattern}(?:/[^\s?#]*)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,14 @@ class ServiceConfig:
         """Names that a request's Host may have, without port, in lower case."""
         own = f"[{self.host}]" if ":" in self.host else self.host
         return frozenset(name.lower() for name in (*LOOPBACK_NAMES, own, *self.trusted_hosts))
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The allowed origins as browsers send them: in lower case, without the scheme's own port."""
+        lower = (origin.lower() for origin in self.allowed_origins)
+        return tuple(
+            origin.removesuffix(":443" if origin.startswith("https:") else ":80") for origin in lower
+        )
 
     @property
     def root(self) -> str:

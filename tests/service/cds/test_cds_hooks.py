@@ -98,11 +98,21 @@ def test_what_cannot_be_read_is_reported_and_the_rest_used(client: TestClient) -
         "unreadable": 2,
         "without_icd": 1,
         "not_current": 0,
+        "beyond_limit": 0,
         "other": 0,
     }
     detail = answer["cards"][0]["detail"]
-    assert "Read 2 of 5 conditions; 1 have no ICD code; 2 could not be read; 1 codes are unknown" in detail
+    left = "without an ICD code: 1; unreadable: 2; codes unknown to the model: 1."
+    assert f"Conditions read: 2 of 5; {left}" in detail
     assert 'dx2px_fhir_entries_total{outcome="unreadable"} 2.0' in client.get("/metrics").text
+
+
+def test_codes_beyond_the_first_five_hundred_are_counted_and_left_out(client: TestClient) -> None:
+    many = ["428.0", *(f"{number:03d}.{digit}" for number in range(1, 56) for digit in range(10)), "428.0"]
+    answer = client.post(VIEW, json=request(prefetch={"conditions": bundle(*many)})).json()
+    read = answer["extension"]["dx2px-reading"]
+    assert (read["used"], read["beyond_limit"]) == (501, 51)
+    assert "beyond the first 500 codes: 51" in answer["cards"][0]["detail"]
 
 
 @pytest.mark.parametrize("prefetch", [None, {}, {"patient": {"resourceType": "Patient"}}])

@@ -71,7 +71,14 @@ def test_every_entry_has_one_fate() -> None:
         "CANARY",
     ]
     read = read_conditions([bundle(*entries)])
-    assert read.counts == {"used": 2, "unreadable": 9, "without_icd": 2, "not_current": 2, "other": 1}
+    assert read.counts == {
+        "used": 2,
+        "unreadable": 9,
+        "without_icd": 2,
+        "not_current": 2,
+        "beyond_limit": 0,
+        "other": 1,
+    }
     assert sum(read.counts.values()) == len(entries)
 
 

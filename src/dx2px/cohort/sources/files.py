@@ -77,12 +77,14 @@ class FileTables(Tables):
 
     def read_fixed_width(self, table: Path, width: int, columns: dict[str, slice]) -> Any:
         """The slices of a fixed-width file as columns."""
+        self.files.append(table)
         self.say(f"reading {table.name}")
         target = self._target(table)
         self.staged[table.name] = stage_fixed_width(table, target, width, columns)
         return self.engine.read_parquet(target)
 
     def _read(self, table: Path, wanted: list[str]) -> Any:
+        self.files.append(table)
         if table.suffix.lower() in PARQUET_SUFFIXES:
             return self._read_parquet(table, wanted)
         self.say(f"reading {table.name}")

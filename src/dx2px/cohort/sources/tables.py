@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from dx2px.cohort.engines import Engine
@@ -23,6 +24,7 @@ class Tables(ABC):
     def __init__(self, engine: Engine, place: str) -> None:
         self.engine, self.place = engine, place
         self.staged: dict[str, Staged] = {}  # what became of each text file
+        self.files: list[Path] = []  # that were read
         self.numeric: set[tuple[str, str]] = set()  # (table, column) stored as numbers
 
     @abstractmethod

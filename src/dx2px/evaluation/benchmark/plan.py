@@ -31,6 +31,10 @@ class BenchmarkConfig:
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.methods if name not in METHODS]
+        if not self.methods:
+            raise InputError("A benchmark needs at least one method.")
+        if len(set(self.methods)) < len(self.methods):
+            raise InputError("A method is named twice: name each once.")
         if unknown:
             raise InputError(f"There is no method {', '.join(unknown)}; choose from {', '.join(METHODS)}.")
         if self.model and set(self.methods) - set(VARIANTS):

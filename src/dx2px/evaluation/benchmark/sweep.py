@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from dx2px.errors import InputError
 from dx2px.evaluation.benchmark.plan import BenchmarkConfig, CohortId, Job, plan
+from dx2px.evaluation.methods import foreign_settings
 
 GRIDS: Mapping[str, tuple[float, ...]] = MappingProxyType(
     {"dim": (20, 50, 100, 200, 300), "alpha": (0.01, 0.1, 1, 10), "heads": (1, 4, 8, 12, 16)}
@@ -28,6 +29,8 @@ class SweepConfig:
     def __post_init__(self) -> None:
         if self.over not in GRIDS:
             raise InputError(f"A sweep is over {', '.join(GRIDS)}, not {self.over!r}.")
+        if self.over in foreign_settings(self.method):
+            raise InputError(f"The setting {self.over} means nothing to the method {self.method}.")
 
     @property
     def grid(self) -> tuple[float, ...]:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from dx2px.codes import dotted, title
-from dx2px.service.cds.fhir import Reading, coding
+from dx2px.service.cds.fhir import MOST_CODES, Reading, coding
 from dx2px.service.cds.messages import Context
 
 HABITS = "This reflects how similar stays were coded, for billing, after the stay. It is no medical advice."
@@ -58,15 +58,15 @@ def _line(one: dict[str, Any], names: dict[str, str]) -> str:
 
 def _read(reading: Reading, unknown: int) -> str:
     total = sum(reading.counts.values()) - reading.other
-    parts = [f"Read {len(reading.conditions)} of {total} conditions"]
-    if reading.not_current:
-        parts.append(f"{reading.not_current} are over, refuted or entered in error")
-    if reading.without_icd:
-        parts.append(f"{reading.without_icd} have no ICD code")
-    if reading.unreadable:
-        parts.append(f"{reading.unreadable} could not be read")
-    if unknown:
-        parts.append(f"{unknown} codes are unknown to the model")
+    left = {
+        "over, refuted or entered in error": reading.not_current,
+        "without an ICD code": reading.without_icd,
+        "unreadable": reading.unreadable,
+        f"beyond the first {MOST_CODES} codes": reading.beyond_limit,
+        "codes unknown to the model": unknown,
+    }
+    parts = [f"Conditions read: {len(reading.conditions)} of {total}"]
+    parts += [f"{what}: {number}" for what, number in left.items() if number]
     return "; ".join(parts) + "."
 
 

@@ -45,6 +45,7 @@ _URI = {
     System.ICD10CM: "http://hl7.org/fhir/sid/icd-10-cm",
     System.ICD10PCS: "http://www.cms.gov/Medicare/Coding/ICD10",
 }
+MOST_CODES = 500  # more would keep other callers waiting
 _PAST = frozenset({"inactive", "remission", "resolved"})
 _WRONG = frozenset({"entered-in-error", "refuted"})
 
@@ -57,6 +58,7 @@ class Reading:
     unreadable: int = 0
     without_icd: int = 0
     not_current: int = 0  # over, refuted or entered in error
+    beyond_limit: int = 0  # of a code that is not among the first so many
     other: int = 0  # resources of other types
 
     @property
@@ -67,14 +69,16 @@ class Reading:
             "unreadable": self.unreadable,
             "without_icd": self.without_icd,
             "not_current": self.not_current,
+            "beyond_limit": self.beyond_limit,
             "other": self.other,
         }
 
 
 def read_conditions(sent: Sequence[Any]) -> Reading:
-    """The conditions of bundles or single resources."""
+    """The conditions of bundles or single resources, of the first `MOST_CODES` distinct codes."""
     conditions: list[tuple[str, ...]] = []
-    fates = dict.fromkeys(("unreadable", "without_icd", "not_current", "other"), 0)
+    distinct: set[tuple[str, ...]] = set()
+    fates = dict.fromkeys(("unreadable", "without_icd", "not_current", "beyond_limit", "other"), 0)
     for resource in _resources(sent):
         fate = _fate(resource, "Condition")
         codes = _codes(resource, "diagnosis") if fate is None else None
@@ -82,7 +86,10 @@ def read_conditions(sent: Sequence[Any]) -> Reading:
             fate = "unreadable"
         elif fate is None and not codes:
             fate = "without_icd"
+        elif fate is None and codes not in distinct and len(distinct) == MOST_CODES:
+            fate = "beyond_limit"
         if fate is None and codes:
+            distinct.add(codes)
             conditions.append(codes)
         elif fate is not None:
             fates[fate] += 1

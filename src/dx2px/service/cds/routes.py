@@ -132,7 +132,7 @@ class _Called:
         return reply({"cards": cards, "extension": {_EXTENSION: reading.counts}})
 
     def _cards(self, hook: Hook, reading: Reading, answers: Answers) -> list[dict[str, Any]]:
-        diagnoses = [_chosen(codes, answers) for codes in reading.conditions]
+        diagnoses = [_chosen(codes, answers) for codes in dict.fromkeys(reading.conditions)]
         if not diagnoses:
             return []
         drafted = _drafted(hook)
