@@ -22,6 +22,7 @@ from dx2px.errors import Dx2pxError, InputError
 if TYPE_CHECKING:
     from dx2px.cohort import Summary
     from dx2px.evaluation.benchmark import Job
+    from dx2px.evaluation.benchmark.tables import Row
     from dx2px.evaluation.experiment import CohortSpec, Experiment
 
 ROOT = Path(__file__).parents[1]
@@ -64,8 +65,8 @@ def run_missing(experiment: Experiment, data: Path, cohorts: Path, workers: int,
     everything = [job for some in plans(experiment, out, cohorts).values() for job in some]
     waiting = {job.name for job in everything if job.result() is None}
     for spec in experiment.cohorts:
-        drawn = (out / "cohorts" / f"{spec.name}.json").exists()
-        if spec.name not in waiting and drawn:
+        kept = [out / "cohorts" / f"{spec.name}.json", *([attainable_file(spec, out)] if spec.preset else [])]
+        if spec.name not in waiting and all(file.exists() for file in kept):
             continue
         try:
             make_cohort(spec, data, cohorts)
@@ -73,7 +74,7 @@ def run_missing(experiment: Experiment, data: Path, cohorts: Path, workers: int,
             problems.append(str(error))
             everything = [job for job in everything if job.name != spec.name]
         else:
-            summarise(spec, cohorts, out)
+            summarise(experiment, spec, cohorts, out)
     failed = run_jobs(everything, workers, "results")
     reasons = [f"{job.file.relative_to(out)}: {job.failure.read_text().strip()}." for job in failed]
     return problems + reasons
@@ -101,13 +102,25 @@ def make_cohort(spec: CohortSpec, data: Path, cohorts: Path) -> None:
         )
 
 
-def summarise(spec: CohortSpec, cohorts: Path, out: Path) -> None:
-    """Keep a cohort's numbers, from which its histograms can be drawn again."""
+def summarise(experiment: Experiment, spec: CohortSpec, cohorts: Path, out: Path) -> None:
+    """Keep a cohort's numbers, from which its histograms can be drawn again, and what can be attained on it."""
     from dx2px.cohort import Cohort, describe
+    from dx2px.cohort.splits import split_cohort
+    from dx2px.cohort.synthetic import Truth
+    from dx2px.evaluation.attainable import attainable
     from dx2px.storage import write_text
 
-    record = asdict(describe(Cohort.load(spec.at(cohorts)), top=0))
-    write_text(out / "cohorts" / f"{spec.name}.json", json.dumps(record, indent=1))
+    cohort = Cohort.load(spec.at(cohorts))
+    write_text(out / "cohorts" / f"{spec.name}.json", json.dumps(asdict(describe(cohort, top=0)), indent=1))
+    if spec.preset:
+        links = Truth.load(spec.at(cohorts)).links
+        best = attainable(cohort, links, split_cohort(cohort, by=experiment.config.split_by).test)
+        write_text(attainable_file(spec, out), json.dumps(best.to_dict(), indent=1))
+
+
+def attainable_file(spec: CohortSpec, out: Path) -> Path:
+    """Where the best that any method could do on a synthetic cohort is kept."""
+    return out / "cohorts" / f"{spec.name}.attainable.json"
 
 
 def plans(experiment: Experiment, out: Path, cohorts: Path = Path()) -> dict[str, list[Job]]:
@@ -181,6 +194,9 @@ def blocks(experiment: Experiment, out: Path) -> dict[str, str]:
             f"rules {group}": rules_markdown(rules) if (rules := rules_of(jobs)) else "",
             f"costs {group}": costs_markdown(rows) if rows else "",
         }
+        if any(spec.preset for spec in experiment.cohorts if spec.group == group):
+            best = attainables(experiment, group, out)
+            made[f"attainable {group}"] = attainable_markdown(best, rows) if best else ""
     return {name: text or NOTHING for name, text in (made | sweep_blocks(experiment, out)).items()}
 
 
@@ -221,6 +237,34 @@ def cohorts_markdown(kept: Mapping[str, Summary]) -> str:
         kinds = (one.diagnoses, one.procedures)
         cells = " | ".join(f"{kind.codes:,} | {kind.mean:.2f}" for kind in kinds)
         lines.append(f"| {name} | {one.stays:,} | {cells} |")
+    return "\n".join(lines) + "\n"
+
+
+def attainables(experiment: Experiment, group: str, out: Path) -> dict[str, dict[str, float]]:
+    """F1 of the best possible ranking on each synthetic cohort of a group, by L, where it is kept."""
+    files = {spec.name: attainable_file(spec, out) for spec in experiment.cohorts if spec.group == group}
+    return {
+        name: {L: one["f1"] for L, one in json.loads(file.read_text(encoding="utf-8"))["top"].items()}
+        for name, file in files.items()
+        if file.exists()
+    }
+
+
+def attainable_markdown(best: Mapping[str, Mapping[str, float]], rows: Sequence[Row]) -> str:
+    """What can be attained, then the share of it that each method reaches, per cent."""
+    columns = [(cohort, L) for L in ("1", "5") for cohort in best]
+    head = [f"{cohort}, F1@{L}" for cohort, L in columns]
+    found = {(row.cohort, row.method): row for row in rows}
+    lines = [f"| | {' | '.join(head)} |", "|---" * (len(head) + 1) + "|"]
+    lines.append(f"| attainable F1 | {' | '.join(f'{best[cohort][L]:.1f}' for cohort, L in columns)} |")
+    for method in dict.fromkeys(row.method for row in rows):
+        shares = [
+            f"{100 * found[cohort, method].cells[L, 'f1'].mean / best[cohort][L]:.1f}"
+            if (cohort, method) in found
+            else "–"
+            for cohort, L in columns
+        ]
+        lines.append(f"| {method}, % of it | {' | '.join(shares)} |")
     return "\n".join(lines) + "\n"
 
 

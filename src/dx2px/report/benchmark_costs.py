@@ -25,14 +25,20 @@ def _cells(row: Row | None) -> tuple[str, str]:
 
 
 def plan_markdown(plans: Mapping[str, Sequence[Job]]) -> str:
-    """Of each plan: its runs, those kept, and what all of them come to by the medians that were measured."""
+    """Of each plan, and of all: runs, those kept, and what all of them come to by the medians that were measured."""
     head = "| part | runs | kept | CPU hours of all | runs without a measured duration |"
+    rows = {name: _plan_row(jobs) for name, jobs in plans.items()}
+    n, k, h, u = (sum(column) for column in zip(*rows.values(), strict=True))
+    rows["all"] = (int(n), int(k), h, int(u))
     lines = [head, "|---" * 5 + "|"]
-    for name, jobs in plans.items():
-        durations = Durations.of(jobs, "cpu_seconds")
-        measured = [durations.measured(job) for job in jobs]
-        hours = sum(value for value in measured if value is not None) / 3600
-        kept = sum(job.result() is not None for job in jobs)
-        unknown = sum(value is None for value in measured)
-        lines.append(f"| {name} | {len(jobs)} | {kept} | {hours:.1f} | {unknown or '–'} |")
+    lines += [f"| {name} | {n} | {k} | {h:.1f} | {u or '–'} |" for name, (n, k, h, u) in rows.items()]
     return "\n".join(lines) + "\n"
+
+
+def _plan_row(jobs: Sequence[Job]) -> tuple[int, int, float, int]:
+    """Runs, those kept, CPU hours of all, runs without a measured duration."""
+    durations = Durations.of(jobs, "cpu_seconds")
+    measured = [durations.measured(job) for job in jobs]
+    known = [value for value in measured if value is not None]
+    kept = sum(job.result() is not None for job in jobs)
+    return len(jobs), kept, sum(known) / 3600, len(measured) - len(known)

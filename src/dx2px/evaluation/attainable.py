@@ -1,0 +1,43 @@
+"""The best that any method could do on a synthetic cohort: procedures ranked by the rates they were drawn with.
+
+A stay with the diagnoses D and the intensity h has procedure p with probability 1 − exp(−h Λ_p), where
+Λ_p = Σ_{d ∈ D} λ_dp + ε_p; given h, procedures come independently of each other (`dx2px.cohort.synthetic.stays`).
+Of two procedures the one with the larger Λ is then the likelier to be there without the other, whatever else the stay
+has. So ranking by Λ gives the largest expected recall, precision and F1 of the first L, for every L at once, among all
+rankings that know the diagnoses alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dx2px.cohort import Cohort
+from dx2px.evaluation.metrics import Metrics, Scores, evaluate
+from dx2px.ragged import Ragged
+
+
+def attainable(cohort: Cohort, links: pa.Table, rows: NDArray[np.int64]) -> Metrics:
+    """What ranking by the planted rates scores on some stays of a synthetic cohort; `links` are its truth's."""
+    return evaluate(planted_rates(cohort, links), cohort.diagnoses.take(rows), cohort.procedures.take(rows))
+
+
+def planted_rates(cohort: Cohort, links: pa.Table) -> Scores:
+    """Λ of every procedure, for the diagnoses of some stays."""
+    strength = np.zeros(
+        (len(cohort.diagnosis_vocabulary) + 1, len(cohort.procedure_vocabulary))
+    )  # ε at the end
+    columns = (links.column(name).to_pylist() for name in ("diagnosis", "procedure", "strength"))
+    for diagnosis, procedure, value in zip(*columns, strict=True):
+        d = -1 if diagnosis is None else cohort.diagnosis_vocabulary.get(diagnosis)
+        p = cohort.procedure_vocabulary.get(procedure)
+        if d is not None and p is not None:  # a code that no stay happens to have
+            strength[d, p] += value
+
+    def rates(diagnoses: Ragged) -> NDArray[np.float64]:
+        total = np.repeat(strength[-1:], len(diagnoses), axis=0)  # (n, |P|)
+        np.add.at(total, diagnoses.row_of_entry, strength[diagnoses.values])
+        return total
+
+    return rates
