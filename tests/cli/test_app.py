@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -36,6 +37,21 @@ def test_every_argument_and_option_is_explained(name: str) -> None:
     assert done.exit_code == 0
     assert command.help
     assert {one.name: bool(one.help) for one in command.params} == {one.name: True for one in command.params}
+
+
+def test_the_demonstration_makes_all_it_names(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "dx2px", "demo", "--out", "demo", "--stays", "1500"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    made = {path.name for path in (tmp_path / "demo").iterdir()}
+    assert made >= {"small.parquet", "histograms.png", "model", "explanation.png", "report.html"}
+    assert "Hemodialysis" in done.stdout
+    assert f"The report, one page about all of it: open file://{tmp_path}/demo/report.html" in done.stderr
 
 
 def test_brackets_in_tables_are_text(capsys: pytest.CaptureFixture[str]) -> None:

@@ -93,4 +93,4 @@ def test_penalties_of_the_transport_are_trained_with_and_refused_elsewhere(
     )
     refused = dx2px(*words[:3], tmp_path / "n", "--diagnosis-penalty", "0")
     assert refused.returncode == 1
-    assert "--diagnosis-penalty mean nothing to the method coupling" in refused.stderr
+    assert "--diagnosis-penalty means nothing to the method coupling" in refused.stderr

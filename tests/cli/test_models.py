@@ -177,7 +177,7 @@ def test_training_options_reach_the_model(folder: Path, tmp_path: Path) -> None:
         "--fold",
         "3",
     ]
-    words += ["--patience", "4", "--keep", "best", "--device", "cpu", "--threads", "1", "--half"]
+    words += ["--patience", "4", "--device", "cpu", "--threads", "1", "--half"]
     done = dx2px("train", folder / "C.parquet", "--out", tmp_path / "m", *SMALL, *words)
     assert done.returncode == 0, done.stderr
     record = json.loads((tmp_path / "m" / "config.json").read_text())
@@ -185,7 +185,7 @@ def test_training_options_reach_the_model(folder: Path, tmp_path: Path) -> None:
     assert settings["model"]["alpha"] == 1
     assert settings["transport"]["procedure_penalty"] == 0.5
     assert settings["split"] == {"by": "stay", "fold": 3, "folds": 5, "seed": 0}
-    assert (settings["patience"], settings["keep"]) == (4, "best")
+    assert (settings["patience"], settings["kept"]) == (4, "best")
     assert {array["dtype"] for array in record["arrays"].values()} == {"float16"}
 
 

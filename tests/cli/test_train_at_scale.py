@@ -58,4 +58,4 @@ def test_streaming_means_nothing_to_other_methods(
 ) -> None:
     words = ("train", file, "--out", tmp_path / "M", "--method", "popularity", "--stream")
     assert run(monkeypatch, *words) == 1
-    assert "--stream mean nothing to the method popularity" in capsys.readouterr().err
+    assert "--stream means nothing to the method popularity" in capsys.readouterr().err

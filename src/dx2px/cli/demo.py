@@ -21,13 +21,16 @@ QUESTIONS = {
 def demo(
     context: typer.Context,
     out: Annotated[Path, typer.Option(help="Folder for everything the demonstration writes.")] = Path("demo"),
+    stays: Annotated[
+        int | None, typer.Option(help="How many stays to invent [default: as many as the paper's small set].")
+    ] = None,
 ) -> None:
     """Ask the package's own model, then synthesize a cohort, describe it, learn from it, explain its stays, report."""
     for question, codes in QUESTIONS.items():
         remark(f"\n{question}: dx2px recommend {' '.join(codes)} --top 3")
         models.recommend(codes, top=3)
     cohort, model = out / "small.parquet", out / "model"
-    cohorts.synthesize(out=cohort)
+    cohorts.synthesize(out=cohort, stays=stays)
     cohorts.describe(cohort, plot=out / "histograms.png")
     learning.train(context, cohort, out=model)
     _explain_stays(cohort, model, out / "explanation.png")

@@ -147,7 +147,7 @@ def train(
 
     check_destination(out)
     _check_threads(threads)
-    _refuse_options(context, method.value)
+    _refuse_options(context, method.value, stops_early=patience is not None)
     by: Any = split_by.value if split_by else None
     split = SplitConfig(by=by, folds=folds, fold=fold)
     if method.value not in LEARNED:
@@ -248,7 +248,7 @@ def _refuse_company(method: str) -> None:
     raise InputError(f"The method {method} is learned by one process: start it without torchrun.")
 
 
-def _refuse_options(context: typer.Context, method: str) -> None:
+def _refuse_options(context: typer.Context, method: str, *, stops_early: bool) -> None:
     """Options that would change nothing: of other variants' parts, or of the loop where a method has none."""
     from dx2px.evaluation.methods import LEARNED, foreign_settings
 
@@ -262,7 +262,7 @@ def _refuse_options(context: typer.Context, method: str) -> None:
     refuse_options(given(*foreign_settings(method), *own), f"the method {method}")
     if not given("diagnosis_penalty", "procedure_penalty"):
         refuse_options(given("entropy"), "a transport whose marginals are exact")
-    if context.params["patience"] is not None and context.params["keep"] == KeepName["last"]:
+    if stops_early:
         refuse_options(given("keep"), "training with patience, which keeps the best epoch")
 
 
