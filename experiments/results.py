@@ -65,8 +65,9 @@ def run_missing(experiment: Experiment, data: Path, cohorts: Path, workers: int,
     everything = [job for some in plans(experiment, out, cohorts).values() for job in some]
     waiting = {job.name for job in everything if job.result() is None}
     for spec in experiment.cohorts:
-        kept = [out / "cohorts" / f"{spec.name}.json", *([attainable_file(spec, out)] if spec.preset else [])]
-        if spec.name not in waiting and all(file.exists() for file in kept):
+        drawn = (out / "cohorts" / f"{spec.name}.json").exists()
+        measured = not spec.preset or attainable_file(spec, out).exists()
+        if spec.name not in waiting and drawn and measured:
             continue
         try:
             make_cohort(spec, data, cohorts)

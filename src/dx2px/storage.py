@@ -20,7 +20,9 @@ def check_place(path: str | os.PathLike[str]) -> None:
     final = Path(path)
     if final.is_dir():
         raise InputError(f"{final} is a folder: name a file to write.")
-    home = next(parent for parent in final.absolute().parents if parent.exists())
+    home = next((parent for parent in final.absolute().parents if parent.exists()), None)
+    if home is None:
+        raise InputError(f"There is no place for {final}.")
     if not home.is_dir():
         raise InputError(f"{home} is a file, so {final.name} cannot be written below it.")
     if not os.access(home, os.W_OK | os.X_OK):

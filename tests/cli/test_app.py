@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import subprocess
 import sys
@@ -12,7 +14,7 @@ import typer
 from typer.testing import CliRunner
 
 from dx2px.cli.app import app
-from dx2px.cli.console import print_table
+from dx2px.cli.console import print_json, print_table
 from dx2px.version import __version__
 
 COMMANDS = sorted(typer.main.get_command(app).commands)
@@ -69,6 +71,14 @@ def test_a_terminal_without_a_character_shows_its_number() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert b"\\u03bc" in done.stdout
+
+
+def test_json_is_valid_whatever_the_terminal_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="backslashreplace")
+    monkeypatch.setattr(sys, "stdout", shown)
+    print_json({"title": "Ménière, μ"})
+    shown.flush()
+    assert json.loads(shown.buffer.getvalue()) == {"title": "Ménière, μ"}
 
 
 @pytest.mark.parametrize("words", [["prescribe"], ["--no-such-option"], ["describe"]])

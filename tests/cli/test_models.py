@@ -177,7 +177,7 @@ def test_training_options_reach_the_model(folder: Path, tmp_path: Path) -> None:
         "--fold",
         "3",
     ]
-    words += ["--patience", "4", "--device", "cpu", "--threads", "1", "--half"]
+    words += ["--patience", "4", "--keep", "best", "--device", "cpu", "--threads", "1", "--half"]
     done = dx2px("train", folder / "C.parquet", "--out", tmp_path / "m", *SMALL, *words)
     assert done.returncode == 0, done.stderr
     record = json.loads((tmp_path / "m" / "config.json").read_text())
@@ -185,7 +185,7 @@ def test_training_options_reach_the_model(folder: Path, tmp_path: Path) -> None:
     assert settings["model"]["alpha"] == 1
     assert settings["transport"]["procedure_penalty"] == 0.5
     assert settings["split"] == {"by": "stay", "fold": 3, "folds": 5, "seed": 0}
-    assert (settings["patience"], settings["kept"]) == (4, "best")
+    assert (settings["patience"], settings["keep"]) == (4, "best")
     assert {array["dtype"] for array in record["arrays"].values()} == {"float16"}
 
 
@@ -299,6 +299,12 @@ def test_a_recipe_is_the_default_of_what_is_not_given(folder: Path, tmp_path: Pa
     )
     assert config["arrays"]["U"]["dtype"] == "float16"
     assert "Made in a test." in (tmp_path / "m" / "MODEL_CARD.md").read_text()
+    recipe.write_text('[train]\nmethod = "e+ma"\ndim = 8\nepochs = 1\ndiagnosis_penalty = 0.0\n')
+    words = ["--recipe", recipe, "--entropy", "0.2", "--out", tmp_path / "p"]
+    penalised = dx2px("train", folder / "C.parquet", *words)
+    assert penalised.returncode == 0, penalised.stderr
+    transport = json.loads((tmp_path / "p" / "config.json").read_text())["settings"]["transport"]
+    assert (transport["diagnosis_penalty"], transport["entropy"]) == (0, 0.2)
     recipe.write_text("[train]\ncolour = 1\n")
     refused = dx2px("train", folder / "C.parquet", "--recipe", recipe, "--out", tmp_path / "n")
     assert refused.returncode == 1

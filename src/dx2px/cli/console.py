@@ -31,8 +31,9 @@ def remark(message: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """A value as JSON, and nothing else, on standard output."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    """A value as JSON, and nothing else, on standard output; in ASCII where that cannot show every character."""
+    plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=plain, allow_nan=False))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -147,7 +147,11 @@ def train(
 
     check_destination(out)
     _check_threads(threads)
-    _refuse_options(context, method.value, stops_early=patience is not None)
+    _refuse_options(context, method.value)
+    if diagnosis_penalty is None and procedure_penalty is None:
+        refuse_options(_given(context, "entropy"), "a transport whose marginals are exact")
+    if patience is not None and keep.value == "last":
+        refuse_options(_given(context, "keep"), "training with patience, which keeps the best epoch")
     by: Any = split_by.value if split_by else None
     split = SplitConfig(by=by, folds=folds, fold=fold)
     if method.value not in LEARNED:
@@ -248,22 +252,20 @@ def _refuse_company(method: str) -> None:
     raise InputError(f"The method {method} is learned by one process: start it without torchrun.")
 
 
-def _refuse_options(context: typer.Context, method: str, *, stops_early: bool) -> None:
-    """Options that would change nothing: of other variants' parts, or of the loop where a method has none."""
-    from dx2px.evaluation.methods import LEARNED, foreign_settings
+def _given(context: typer.Context, *names: str) -> list[str]:
+    """Those of some options that stand on the command line."""
+    sources = {name: context.get_parameter_source(name) for name in names}
+    return [name for name, source in sources.items() if source and source.name == "COMMANDLINE"]
 
-    def given(*names: str) -> list[str]:
-        sources = {name: context.get_parameter_source(name) for name in names}
-        return [name for name, source in sources.items() if source and source.name == "COMMANDLINE"]
+
+def _refuse_options(context: typer.Context, method: str) -> None:
+    """Options that would change nothing: of an attention that a method lacks, or of the loop where it has none."""
+    from dx2px.evaluation.methods import LEARNED, foreign_settings
 
     loop = ["dim", "epochs", "batch_size", "lr", "patience", "keep", "device", "resume", "half"]
     loop += ["save_every", "stream"]
     own = [] if method in LEARNED else loop
-    refuse_options(given(*foreign_settings(method), *own), f"the method {method}")
-    if not given("diagnosis_penalty", "procedure_penalty"):
-        refuse_options(given("entropy"), "a transport whose marginals are exact")
-    if stops_early:
-        refuse_options(given("keep"), "training with patience, which keeps the best epoch")
+    refuse_options(_given(context, *foreign_settings(method), *own), f"the method {method}")
 
 
 def _save_curves(model: Path) -> None:

@@ -49,7 +49,9 @@ def prepare(
 
     `path` is a file or folder; with the URL of a warehouse as `engine` it is a schema or a table there.
     """
-    check_place(out)
+    outputs = (Path(out), beside(Path(out), "rejects"))
+    for written in outputs:
+        check_place(written)
     if min_count < 1:
         raise CohortError(f"The minimum count must be at least 1, not {min_count}.")
     options = options or SourceOptions()
@@ -61,7 +63,7 @@ def prepare(
             with opened.sentences():
                 tables = _tables(os.fspath(path), opened, workspace, say)
                 extract = extract_entries(tables, options)
-                for written in (Path(out), beside(Path(out), "rejects")):
+                for written in outputs:
                     _check_kept(tables, written)
                 job = _Job(source_name, Path(out), min_count, options, strict, say, opened, tables)
                 return job.run(extract)

@@ -25,19 +25,18 @@ def attainable(cohort: Cohort, links: pa.Table, rows: NDArray[np.int64]) -> Metr
 
 def planted_rates(cohort: Cohort, links: pa.Table) -> Scores:
     """Λ of every procedure, for the diagnoses of some stays."""
-    strength = np.zeros(
-        (len(cohort.diagnosis_vocabulary) + 1, len(cohort.procedure_vocabulary))
-    )  # ε at the end
+    diagnoses, procedures = cohort.diagnosis_vocabulary, cohort.procedure_vocabulary
+    strength = np.zeros((len(diagnoses) + 1, len(procedures)))  # λ, and ε in the last row
     columns = (links.column(name).to_pylist() for name in ("diagnosis", "procedure", "strength"))
     for diagnosis, procedure, value in zip(*columns, strict=True):
-        d = -1 if diagnosis is None else cohort.diagnosis_vocabulary.get(diagnosis)
-        p = cohort.procedure_vocabulary.get(procedure)
+        d = -1 if diagnosis is None else diagnoses.get(diagnosis)
+        p = procedures.get(procedure)
         if d is not None and p is not None:  # a code that no stay happens to have
             strength[d, p] += value
 
-    def rates(diagnoses: Ragged) -> NDArray[np.float64]:
-        total = np.repeat(strength[-1:], len(diagnoses), axis=0)  # (n, |P|)
-        np.add.at(total, diagnoses.row_of_entry, strength[diagnoses.values])
+    def rates(stays: Ragged) -> NDArray[np.float64]:
+        total = np.repeat(strength[-1:], len(stays), axis=0)  # (n, |P|)
+        np.add.at(total, stays.row_of_entry, strength[stays.values])
         return total
 
     return rates

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from dx2px.evaluation.benchmark import Row
 from dx2px.report.figures import new_figure, save_figure
+from dx2px.words import counted
 
 AT = ("1", "3", "5", "10")
 NAMES = {"recall": "R", "precision": "P", "f1": "F1"}
@@ -50,7 +51,7 @@ def summary_markdown(rows: Sequence[Row]) -> str:
         if row is None:
             return "–"
         mark = "**" if method in best[cohort][column] else ""
-        few = f" ({row.folds} fold{'s' if row.folds > 1 else ''})" if row.folds < planned else ""
+        few = f" ({counted(row.folds, 'fold')})" if row.folds < planned else ""
         return f"{mark}{row.cells[column].mean:.1f}{mark}{few}"
 
     lines += [f"| {method} | {' | '.join(cell(*one, method) for one in columns)} |" for method in methods]

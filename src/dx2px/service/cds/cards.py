@@ -7,7 +7,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from dx2px.codes import dotted, title
-from dx2px.service.cds.fhir import MOST_CODES, Reading, coding
+from dx2px.service.cds.fhir import MOST_READ, Reading, coding
 from dx2px.service.cds.messages import Context
 
 HABITS = "This reflects how similar stays were coded, for billing, after the stay. It is no medical advice."
@@ -62,7 +62,7 @@ def _read(reading: Reading, unknown: int) -> str:
         "over, refuted or entered in error": reading.not_current,
         "without an ICD code": reading.without_icd,
         "unreadable": reading.unreadable,
-        f"beyond the first {MOST_CODES} codes": reading.beyond_limit,
+        f"beyond the first {MOST_READ} codes": reading.beyond_limit,
         "codes unknown to the model": unknown,
     }
     parts = [f"Conditions read: {len(reading.conditions)} of {total}"]

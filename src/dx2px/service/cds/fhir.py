@@ -45,7 +45,7 @@ _URI = {
     System.ICD10CM: "http://hl7.org/fhir/sid/icd-10-cm",
     System.ICD10PCS: "http://www.cms.gov/Medicare/Coding/ICD10",
 }
-MOST_CODES = 500  # more would keep other callers waiting
+MOST_READ = 500  # distinct codes: thousands would keep other callers waiting for seconds
 _PAST = frozenset({"inactive", "remission", "resolved"})
 _WRONG = frozenset({"entered-in-error", "refuted"})
 
@@ -75,7 +75,7 @@ class Reading:
 
 
 def read_conditions(sent: Sequence[Any]) -> Reading:
-    """The conditions of bundles or single resources, of the first `MOST_CODES` distinct codes."""
+    """The conditions of bundles or single resources, of the first `MOST_READ` distinct codes."""
     conditions: list[tuple[str, ...]] = []
     distinct: set[tuple[str, ...]] = set()
     fates = dict.fromkeys(("unreadable", "without_icd", "not_current", "beyond_limit", "other"), 0)
@@ -86,7 +86,7 @@ def read_conditions(sent: Sequence[Any]) -> Reading:
             fate = "unreadable"
         elif fate is None and not codes:
             fate = "without_icd"
-        elif fate is None and codes not in distinct and len(distinct) == MOST_CODES:
+        elif fate is None and codes not in distinct and len(distinct) == MOST_READ:
             fate = "beyond_limit"
         if fate is None and codes:
             distinct.add(codes)
