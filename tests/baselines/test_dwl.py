@@ -11,6 +11,7 @@ import pytest
 import torch
 from scipy import sparse
 
+from dx2px.baselines import barycentre
 from dx2px.baselines.barycentre import Kernel, barycentres
 from dx2px.baselines.dwl import distilled_cost, laplacian_step, spread, summed_plans
 from dx2px.baselines.stays import incidence
@@ -64,12 +65,17 @@ def test_two_identical_topics_give_the_topic_blurred_as_one_would_be() -> None:
     np.testing.assert_allclose(alone[:, 0], H @ (one[:, 0].numpy() / H.sum(1)), rtol=1e-9)
 
 
+@pytest.mark.parametrize("dense", [0.0, 2.0])
 @pytest.mark.parametrize(("epsilon", "alone"), [(0.002, 40), (0.01, None), (0.2, 0)])
-def test_lonely_words_need_no_loop(epsilon: float, alone: int | None) -> None:
-    """Values and derivatives are those of the loop over all words with the same kernel."""
+def test_lonely_words_need_no_loop(
+    epsilon: float, alone: int | None, dense: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Values and derivatives are those of the loop over all words with the same kernel, kept either way."""
+    monkeypatch.setattr(barycentre, "_DENSE", dense)
     C, b = cost(40), topics(40, 3)
     weights = torch.softmax(torch.from_numpy(np.random.default_rng(1).standard_normal((3, 2))), 0)
     kernel = Kernel.of(C, epsilon, least=1e-8)
+    assert sparse.issparse(kernel.matrix) == (dense > 0 and len(kernel.together) > 0)
     assert len(kernel.alone) == alone or (alone is None and 0 < len(kernel.alone) < 39)
     H = torch.from_numpy(np.where(np.exp(-C / epsilon) > 1e-8, np.exp(-C / epsilon), 0.0))
 

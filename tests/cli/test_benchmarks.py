@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -50,6 +52,16 @@ def test_benchmark_writes_every_table(cohort: Path, tmp_path: Path) -> None:
     assert done.stdout.strip() == (out / "results.md").read_text().strip()
 
 
+def test_numbers_of_a_source_stand_beside_its_stays_alone(cohort: Path, tmp_path: Path) -> None:
+    recipe = tmp_path / "r.toml"
+    settings = 'name = "r"\nsource = "mimic3"\n[benchmark]\nmethods = ["popularity"]\nfolds = 2\n'
+    recipe.write_text(f"{settings}[published]\npopularity = {[1.5] * 12}\n")
+    done = dx2px("benchmark", cohort, "--recipe", recipe, "--out", tmp_path / "out", "--run-folds", "1")
+    assert done.returncode == 0, done.stderr
+    assert "published" not in done.stdout
+    assert "are of mimic3 stays; they are not shown beside tiny." in " ".join(done.stderr.split())
+
+
 def test_the_split_and_the_method_to_compare_with_can_be_chosen(cohort: Path, tmp_path: Path) -> None:
     words = ["--methods", "cooccurrence,popularity", "--folds", "2", "--split-by", "patient"]
     done = dx2px("benchmark", cohort, "--out", tmp_path, *words, "--against", "cooccurrence")
@@ -65,6 +77,47 @@ def test_sweep_writes_table_and_figure(cohort: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "dim.md").read_text().count("\n") == 4
     assert (tmp_path / "dim.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for the runs' processes under /proc")
+def test_a_killed_benchmark_leaves_no_process_and_goes_on_to_the_same_table(
+    cohort: Path, tmp_path: Path
+) -> None:
+    words = ["--methods", "popularity,linear,word2vec", "--folds", "2"]
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    assert dx2px("benchmark", cohort, *words, "--out", whole, "--jobs", "2").returncode == 0
+
+    command = [sys.executable, "-m", "dx2px", "benchmark", str(cohort), *words, "--out", str(out)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as killed:
+        until(lambda: len([*out.rglob("fold*.json")]) >= 2 and bool(children(killed.pid)))
+        left = children(killed.pid)
+        killed.kill()
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in left))
+    kept = {file: file.stat().st_mtime_ns for file in out.rglob("fold*.json")}
+    assert 2 <= len(kept) < 6
+
+    assert dx2px("benchmark", cohort, *words, "--out", out).returncode == 0
+    assert {file: file.stat().st_mtime_ns for file in kept} == kept
+    assert metrics(out) == metrics(whole)
+    assert (out / "comparisons.md").read_text() == (whole / "comparisons.md").read_text()
+
+
+def children(pid: int) -> list[int]:
+    """The runs of a benchmark; the helper that multiprocessing starts beside them is not one."""
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(one) for one in found if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()]
+
+
+def until(done: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.02)
+
+
+def metrics(out: Path) -> dict[str, dict[str, object]]:
+    found = (json.loads(file.read_text()) for file in out.rglob("fold*.json"))
+    return {f"{one['key']}": one["test"] for one in found}
 
 
 @pytest.mark.parametrize(
@@ -88,6 +141,7 @@ def test_sweep_writes_table_and_figure(cohort: Path, tmp_path: Path) -> None:
             ["sweep", "{cohort}", "--over", "dim", "--values", "a", "--out", "o"],
             "'a' is not a value of dim",
         ),
+        (["sweep", "{cohort}", "--over", "heads", "--values", "4,-1", "--out", "o"], "at least 1, not -1"),
     ],
 )
 def test_wrong_input_gives_one_sentence(cohort: Path, words: list[str], sentence: str) -> None:

@@ -78,8 +78,8 @@ def test_recommend_gives_the_contract(folder: Path) -> None:
     assert "no medical advice" in text.stderr
 
 
-def test_every_method_goes_the_same_way(folder: Path, tmp_path: Path) -> None:
-    """A method without vectors still recommends, its reasons being the falls of its score; it cannot be exported."""
+def test_a_method_without_vectors_goes_the_same_way(folder: Path, tmp_path: Path) -> None:
+    """It recommends, its reasons being the falls of its score; it cannot be exported."""
     model = tmp_path / "counts"
     made = dx2px("train", folder / "C.parquet", "--method", "cooccurrence", "--out", model)
     assert made.returncode == 0, made.stderr

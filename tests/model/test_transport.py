@@ -101,6 +101,14 @@ def test_the_plans_are_nearly_optimal(thousand):
     assert sum(result.unconverged for result in results.values()) < 10
 
 
+@pytest.mark.parametrize(("steps", "most"), [(20, 5e-3), (50, 1e-3), (200, 1e-4)])
+def test_the_algorithm_as_printed_nears_the_optimum(thousand, steps, most):
+    """Its β, one sweep a step, no stopping rule: the median error of the cost after so many steps."""
+    problems = thousand["random, 10 dimensions"]
+    result = problems.solve(TransportConfig(beta=0.5, adaptive=False, fixed_steps=steps))
+    assert np.median(relative_gap(result, problems.optimum())) <= most
+
+
 def test_the_gap_is_a_proof(thousand):
     """No feasible plan is cheaper than cost − gap; ours misses feasibility by the marginal error at most."""
     for problems in thousand.values():

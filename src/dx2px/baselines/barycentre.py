@@ -15,6 +15,7 @@ Axes: n words, c words that meet others, k topics, i documents.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -22,6 +23,8 @@ from numpy.typing import NDArray
 from scipy import sparse  # type: ignore[import-untyped]
 from torch import Tensor
 
+Matrix: TypeAlias = "sparse.csr_matrix | NDArray[np.float64]"
+_DENSE = 0.1  # share of entries from which on a product is faster with all of them
 _MEMORY = 5e8  # bytes that the unrolled loop may keep for its derivatives
 
 
@@ -31,7 +34,7 @@ class Kernel:
 
     together: NDArray[np.int64]  # (c,) words that meet others
     alone: NDArray[np.int64]  # the other words
-    matrix: sparse.csr_matrix  # (c, c)
+    matrix: Matrix  # (c, c)
 
     @classmethod
     def of(cls, cost: NDArray[np.float64], epsilon: float, least: float) -> Kernel:
@@ -41,14 +44,16 @@ class Kernel:
         H = sparse.csr_matrix((np.exp(-cost[rows, columns] / epsilon), (rows, columns)), shape=cost.shape)
         meets = np.diff(H.indptr) > 1
         together = np.flatnonzero(meets)
-        return cls(together, np.flatnonzero(~meets), H[together][:, together])
+        inner = H[together][:, together]
+        few = inner.nnz < _DENSE * len(together) ** 2
+        return cls(together, np.flatnonzero(~meets), inner if few else inner.toarray())
 
 
 class _Product(torch.autograd.Function):
     """H v: its derivative is the same product, H being symmetric."""
 
     @staticmethod
-    def forward(ctx: object, v: Tensor, H: sparse.csr_matrix) -> Tensor:
+    def forward(ctx: object, v: Tensor, H: Matrix) -> Tensor:
         ctx.H = H  # type: ignore[attr-defined]
         return _multiply(H, v)
 
@@ -57,7 +62,7 @@ class _Product(torch.autograd.Function):
         return _multiply(ctx.H, slope), None  # type: ignore[attr-defined]
 
 
-def _multiply(H: sparse.csr_matrix, v: Tensor) -> Tensor:
+def _multiply(H: Matrix, v: Tensor) -> Tensor:
     flat = v.detach().reshape(len(v), -1).numpy()
     return torch.from_numpy(H @ flat).view(v.shape)
 
@@ -71,7 +76,7 @@ def barycentres(topics: Tensor, weights: Tensor, kernel: Kernel, iterations: int
     return y.index_put((torch.from_numpy(kernel.together),), _loop(b, weights, kernel.matrix, iterations))
 
 
-def _loop(b: Tensor, weights: Tensor, H: sparse.csr_matrix, iterations: int) -> Tensor:
+def _loop(b: Tensor, weights: Tensor, H: Matrix, iterations: int) -> Tensor:
     v = torch.ones(len(b), *weights.shape, dtype=b.dtype)  # (c, k, i)
     for _ in range(iterations):
         u = b / _Product.apply(v, H)  # type: ignore[no-untyped-call]

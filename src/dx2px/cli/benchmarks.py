@@ -16,6 +16,7 @@ from dx2px.words import counted
 
 if TYPE_CHECKING:
     from dx2px.evaluation.benchmark import Job
+    from dx2px.evaluation.recipe import Recipe
 
 OverName = StrEnum("OverName", ["dim", "alpha", "heads"])
 Out = Annotated[Path, typer.Option(help="Folder of the results; runs found there are not run again.")]
@@ -61,7 +62,7 @@ def benchmark(
         raise InputError(f"--against {against}: it is not among the methods, {', '.join(config.methods)}.")
     planned = plan(files, config, out)
     failed = run_jobs(planned, jobs, "benchmark")
-    published = loaded.published if loaded else None
+    published = _published(loaded, files) if loaded else None
     _show(write_benchmark(planned, out, against or config.methods[-1], published))
     finish(failed, out)
 
@@ -104,6 +105,21 @@ def _config(
     )
 
 
+def _published(recipe: Recipe, files: list[Path]) -> dict[tuple[str, str], tuple[float, ...]]:
+    """A recipe's published numbers, beside those cohorts that they are of; a remark names the others."""
+    from dx2px.cohort import CohortFile
+
+    sources = {file.stem: str(CohortFile(file).provenance.get("source", "unknown")) for file in files}
+    found = recipe.beside(sources)
+    others = [name for name in sources if name not in {cohort for cohort, _ in found}]
+    if recipe.published and others:
+        remark(
+            f"The published numbers of {recipe.name} are of {recipe.source} stays; "
+            f"they are not shown beside {', '.join(others)}."
+        )
+    return found
+
+
 def run_jobs(jobs: list[Job], workers: int, what: str) -> list[Job]:
     """Run what has no result yet, showing how it stands; give back what failed."""
     from dx2px.evaluation.benchmark import run_all
@@ -125,7 +141,7 @@ def _show(table: str | None) -> None:
 def finish(failed: list[Job], out: Path) -> None:
     """Say where the results are; an error if runs failed."""
     for job in failed:
-        remark(f"Failed: {job.name} {job.method} fold {job.split.fold}: {job.failure.read_text().strip()}")
+        remark(f"Failed: {job.name} {job.label} fold {job.split.fold}: {job.failure.read_text().strip()}")
     if failed:
         raise InputError(
             f"{counted(len(failed), 'run')} failed; the others are in {out}. The same command tries again."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,20 @@ NUMBERS = 12  # recall, precision, F1 of the top 1, 3, 5, 10
 
 @dataclass(frozen=True)
 class Recipe:
-    """A benchmark's settings, and the published numbers of each method, in the order of the paper's Table 1."""
+    """A benchmark's settings, and the published numbers of each method, in the order of the paper's Table 1.
+
+    Where `source` is given, the numbers are of stays from there and belong beside no others.
+    """
 
     name: str
     config: BenchmarkConfig
     published: dict[str, tuple[float, ...]]
+    source: str | None = None
+
+    def beside(self, cohorts: Mapping[str, str]) -> dict[tuple[str, str], tuple[float, ...]]:
+        """The published numbers by cohort and method, for those cohorts (name → source) that they are of."""
+        fitting = [name for name, source in cohorts.items() if self.source in (None, source)]
+        return {(name, method): row for name in fitting for method, row in self.published.items()}
 
 
 def load_recipe(path: str | os.PathLike[str]) -> Recipe:
@@ -33,7 +42,7 @@ def load_recipe(path: str | os.PathLike[str]) -> Recipe:
     try:
         if "methods" in settings:
             settings["methods"] = tuple(settings["methods"])
-        return Recipe(record["name"], BenchmarkConfig(**settings), published)
+        return Recipe(record["name"], BenchmarkConfig(**settings), published, record.get("source"))
     except (KeyError, TypeError) as error:
         raise InputError(f"{file} is not a recipe: {error}.") from None
 

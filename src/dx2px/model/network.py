@@ -5,6 +5,7 @@ Axes: i stays, n diagnoses of all stays laid flat, q distinct diagnoses, p proce
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -41,8 +42,8 @@ class ModelConfig:
             for name, value in (("dim", self.dim), ("heads", self.heads))
             if value < 1
         ]
-        if not self.alpha >= 0:
-            problems.append(f"alpha must not be negative, but is {self.alpha}")
+        if not 0 <= self.alpha < math.inf:
+            problems.append(f"alpha must be a number that is not negative, not {self.alpha}")
         if problems:
             raise InputError("model settings: " + "; ".join(problems))
 

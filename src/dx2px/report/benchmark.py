@@ -13,7 +13,8 @@ AT = ("1", "3", "5", "10")
 NAMES = {"recall": "R", "precision": "P", "f1": "F1"}
 COLUMNS = [(L, name) for L in AT for name in NAMES]
 CPU = "CPU s a fold"  # median over the runs that measured it
-Published = Mapping[str, Sequence[float]]  # method → the paper's twelve numbers, in the order of COLUMNS
+# (cohort, method) → the paper's twelve numbers, in the order of COLUMNS
+Published = Mapping[tuple[str, str], Sequence[float]]
 
 
 def markdown(rows: Sequence[Row], published: Published | None = None) -> str:
@@ -28,8 +29,8 @@ def markdown(rows: Sequence[Row], published: Published | None = None) -> str:
         for row in group:
             cells = [f"**{row.cells[c]}**" if row.method in best[c] else str(row.cells[c]) for c in COLUMNS]
             parts.append(f"| {row.method} | {row.folds} | {' | '.join(cells)} | {seconds(row.cpu_seconds)} |")
-            if published and row.method in published:
-                paper = [f"{value:.1f}" for value in published[row.method]]
+            if published and (row.cohort, row.method) in published:
+                paper = [f"{value:.1f}" for value in published[row.cohort, row.method]]
                 parts.append(f"| *{row.method}, as published* | | {' | '.join(paper)} | |")
         parts.append("")
     return "\n".join(parts)
@@ -74,8 +75,8 @@ def latex(rows: Sequence[Row], published: Published | None = None) -> str:
                 for c, v in zip(COLUMNS, values, strict=True)
             ]
             lines.append(f"{row.method} & {' & '.join(cells)} " + r"\\")
-            if published and row.method in published:
-                paper = " & ".join(f"{value:.1f}" for value in published[row.method])
+            if published and (row.cohort, row.method) in published:
+                paper = " & ".join(f"{value:.1f}" for value in published[row.cohort, row.method])
                 lines.append(rf"\quad published & {paper} \\")
         lines.append(r"\hline")
     return "\n".join([*lines, r"\end{tabular}", ""])

@@ -26,8 +26,8 @@ def page(rows: Sequence[Row], comparisons: Sequence[Comparison], published: Publ
             body.append(
                 f"<tr><td>{row.method}</td><td>{row.folds}</td>{cells}<td>{seconds(row.cpu_seconds)}</td></tr>"
             )
-            if published and row.method in published:
-                paper = "".join(f"<td>{value:.1f}</td>" for value in published[row.method])
+            if published and (row.cohort, row.method) in published:
+                paper = "".join(f"<td>{value:.1f}</td>" for value in published[row.cohort, row.method])
                 body.append(f"<tr class=paper><td>published</td><td></td>{paper}<td></td></tr>")
         body.append("</table>")
     if comparisons:

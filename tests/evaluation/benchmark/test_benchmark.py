@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from dx2px.evaluation.benchmark import (
     run_all,
     runs_table,
 )
+from dx2px.evaluation.benchmark.runs import _blas_threads
 from dx2px.evaluation.benchmark.tables import Cell, _cell
 from dx2px.evaluation.recipe import load_recipe
 from dx2px.report.benchmark import latex, markdown
@@ -65,7 +67,8 @@ def test_the_table_has_the_runs_numbers(finished: list[Job]) -> None:
 
 
 def test_all_layouts_carry_the_same_numbers(finished: list[Job]) -> None:
-    rows, published = rows_of(finished), {"popularity": tuple(float(n) for n in range(12))}
+    rows = rows_of(finished)
+    published = {(rows[0].cohort, "popularity"): tuple(float(n) for n in range(12))}
     shown = f"{rows[1].cells['3', 'f1'].mean:.1f}"
     comparisons = compare(finished, "cooccurrence")
     for text in (markdown(rows, published), latex(rows, published), page(rows, comparisons, published)):
@@ -94,6 +97,16 @@ def test_a_killed_run_is_shown_as_such(cohort: Path, tmp_path: Path) -> None:
 
     assert run_all(jobs, 1, kill) == jobs
     assert "ended with code -9" in jobs[0].failure.read_text()
+
+
+def test_a_run_s_process_is_told_its_share_of_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    monkeypatch.setenv("MKL_NUM_THREADS", "5")
+    with _blas_threads(3):
+        assert os.environ["OPENBLAS_NUM_THREADS"] == "3"
+        assert os.environ["MKL_NUM_THREADS"] == "5", "what the user said stands"
+    assert "OPENBLAS_NUM_THREADS" not in os.environ
+    assert os.environ["MKL_NUM_THREADS"] == "5"
 
 
 def test_time_and_memory_are_in_the_table_of_runs(finished: list[Job]) -> None:
@@ -130,9 +143,11 @@ def test_processor_time_is_the_median_of_the_runs_that_measured_it(
 
 def test_intervals_are_student_s() -> None:
     assert _cell([1.0]) == Cell(1.0, None)
-    assert _cell([1.0, 3.0]).half_width == pytest.approx(6.314)  # s = √2, n = 2
+    assert _cell([1.0, 3.0]).half_width == pytest.approx(6.3138, rel=1e-4)  # s = √2, n = 2
     ten = _cell([float(n) for n in range(10)])
-    assert ten.half_width == pytest.approx(1.833 * np.std(range(10), ddof=1) / 10**0.5)
+    assert ten.half_width == pytest.approx(1.8331 * np.std(range(10), ddof=1) / 10**0.5, rel=1e-4)
+    many = _cell([float(n) for n in range(21)])
+    assert many.half_width == pytest.approx(1.7247 * np.std(range(21), ddof=1) / 21**0.5, rel=1e-4)
 
 
 @pytest.mark.parametrize("size", ["small", "medium", "large"])
@@ -152,6 +167,8 @@ def test_the_paper_s_recipes_load(size: str) -> None:
     [
         ({"methods": ("nonsense",)}, "There is no method nonsense"),
         ({"methods": ("bpr",), "model": {"dim": 3}}, "paper's model and its variants only"),
+        ({"methods": ("e+sa",), "model": {"heads": -1}}, "heads must be at least 1, not -1"),
+        ({"methods": ("e+ma",), "model": {"alpha": float("nan")}}, "not negative, not nan"),
         ({"folds": 3, "run_folds": 4}, "Of 3 folds, 1 to 3 can be run, not 4"),
     ],
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 from dx2px.cohort import Cohort, SplitBy
 from dx2px.errors import InputError
-from dx2px.evaluation.benchmark.settings import configured, same_settings, unsaid
+from dx2px.evaluation.benchmark.settings import configured, method_with, same_settings, unsaid
 from dx2px.evaluation.methods import METHODS, VARIANTS
 from dx2px.evaluation.run import SplitConfig
 from dx2px.training.checkpoint import fingerprint
@@ -25,7 +25,7 @@ class BenchmarkConfig:
     folds: int = 10
     run_folds: int | None = None  # only the first so many of the folds
     split_by: SplitBy | None = "stay"
-    seed: int = 0
+    seed: int = 0  # of the models: that of fold f is seed + f; the split is always the one of its own seed 0
     # Settings of the paper's model that differ from its defaults, by the names of `ModelConfig`: for sweeps.
     model: Mapping[str, Any] = field(default_factory=dict)
 
@@ -39,6 +39,8 @@ class BenchmarkConfig:
             raise InputError(f"There is no method {', '.join(unknown)}; choose from {', '.join(METHODS)}.")
         if self.model and set(self.methods) - set(VARIANTS):
             raise InputError("Model settings apply to the paper's model and its variants only.")
+        for method in self.methods if self.model else ():
+            method_with(method, self.model)  # says what is wrong with a setting, before any process starts
         if self.folds < 2:
             raise InputError(f"A benchmark needs at least 2 folds, not {self.folds}.")
         if self.run_folds is not None and not 1 <= self.run_folds <= self.folds:

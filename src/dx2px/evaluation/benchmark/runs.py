@@ -7,9 +7,11 @@ import multiprocessing
 import os
 import resource
 import sys
+import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 
@@ -24,6 +26,8 @@ from dx2px.evaluation.run import learn
 from dx2px.storage import atomic_path, write_text
 from dx2px.training.checkpoint import fingerprint
 from dx2px.version import __version__
+
+BLAS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 def run_all(jobs: Sequence[Job], workers: int, tell: Callable[[Progress], None]) -> list[Job]:
@@ -60,16 +64,38 @@ def _start(job: Job, threads: int) -> SpawnProcess:
     """A fresh process a run: memory goes back after each, and one that dies takes no other with it."""
     job.failure.unlink(missing_ok=True)
     process = multiprocessing.get_context("spawn").Process(target=_attempt, args=(job, threads))
-    process.start()
+    with _blas_threads(threads):
+        process.start()
     return process
 
 
+@contextmanager
+def _blas_threads(threads: int) -> Iterator[None]:
+    """What numpy's library reads as a process starts, unless the user has set it; torch and numba are told later."""
+    ours = [name for name in BLAS if name not in os.environ]
+    os.environ.update(dict.fromkeys(ours, str(threads)))
+    try:
+        yield
+    finally:
+        for name in ours:
+            del os.environ[name]
+
+
 def _attempt(job: Job, threads: int) -> None:
+    threading.Thread(target=_follow_parent, daemon=True).start()
     try:
         run_job(job, threads)
     except Exception as error:  # whatever it was, it is one run's failure and is shown as such
         write_text(job.failure, traceback.format_exception_only(error)[-1].strip() + "\n")
         sys.exit(1)
+
+
+def _follow_parent() -> None:
+    """End with the benchmark, however it ends: a killed one must not leave runs behind it."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)  # results are written all or nothing
 
 
 def _note_death(job: Job, exitcode: int | None) -> None:

@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from scipy.special import stdtrit  # type: ignore[import-untyped]
 
 from dx2px.evaluation.benchmark.plan import Job
 
 AT = ("1", "3", "5", "10")
 NAMES = ("recall", "precision", "f1")
-# Student's t at 95 %, one-sided, by degrees of freedom: the half-width of a 90 % interval in standard errors.
-_T95 = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833)
-_NORMAL95 = 1.645
 
 
 @dataclass(frozen=True)
@@ -95,6 +93,5 @@ def _cell(values: list[float]) -> Cell:
     mean = float(np.mean(values))
     if len(values) < 2:
         return Cell(mean, None)
-    freedom = len(values) - 1
-    t = _T95[freedom - 1] if freedom <= len(_T95) else _NORMAL95
+    t = float(stdtrit(len(values) - 1, 0.95))  # Student's: a 90 % interval has half its 10 % on either side
     return Cell(mean, t * float(np.std(values, ddof=1)) / math.sqrt(len(values)))
