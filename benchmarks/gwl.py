@@ -2,11 +2,12 @@
 
 Run: python benchmarks/gwl.py COHORT [--fold 0]
 Split by stay, one of ten folds inside 80 %; half a minute of CPU on NHDS small. Rows: GWL as published; without its
-coupling; with ten times the steps, ten times the step size, another start, another σ; on fewer stays; on all of them
-with counts as small as those of fewer. Beside F1: how much of the variance of the distances 1/(1+w) between the kinds
-the vectors leave unexplained. "Ideal" scores by these distances themselves, which a perfect fit would reproduce; "by
-w" by the counts they are made of. Prints Markdown, then two facts on the graphs: how many pairs of procedures that both
-met a diagnosis often never met each other, and how the coupling of the first round ends.
+coupling; with Reg a mean over a batch's pairs instead of their sum; with ten times the steps, ten times the step
+size, another start, another σ; on fewer stays; on all of them with counts as small as those of fewer. Beside F1: how
+much of the variance of the distances 1/(1+w) between the kinds the vectors leave unexplained. "Ideal" scores by these
+distances themselves, which a perfect fit would reproduce; "by w" by the counts they are made of. Prints Markdown,
+then two facts on the graphs: how many pairs of procedures that both met a diagnosis often never met each other, and
+how the coupling of the first round ends.
 """
 
 from __future__ import annotations
@@ -20,41 +21,37 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dx2px import Cohort
 from dx2px.baselines.gromov import CouplingConfig, couple
 from dx2px.baselines.gwl import Embedding, Graphs, GwlConfig, kappa
-from dx2px.baselines.method import additive
-from dx2px.baselines.stays import Seen, incidences
+from dx2px.baselines.stays import incidences
 from dx2px.baselines.vectors import initial
-from dx2px.evaluation.metrics import evaluate
-from dx2px.evaluation.run import SplitConfig
 from dx2px.model.network import InitConfig
+from pairs import HEAD, Pairs, cells
 
 FEWER = (8000, 3000, 1000, 300)
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """Training rows, their graphs and counts, and the stays that judge."""
+    """Pairs of codes and the graphs that their counts make."""
 
-    cohort: Cohort
-    training: NDArray[np.int64]
-    held_out: Cohort
+    pairs: Pairs
+    graphs: Graphs
 
-    def __post_init__(self) -> None:
-        D, P = incidences(self.cohort, self.training)
-        object.__setattr__(self, "graphs", Graphs.of(D, P))
-        object.__setattr__(self, "w", (D.T @ P).toarray())
-        object.__setattr__(self, "seen", Seen.of(self.cohort, self.training))
+    @classmethod
+    def of(cls, pairs: Pairs) -> Study:
+        return cls(pairs, Graphs.of(*incidences(pairs.task.cohort, pairs.task.training)))
+
+    @property
+    def w(self) -> NDArray[np.float64]:
+        return self.pairs.w
 
     def f1(self, table: NDArray[np.floating]) -> list[float]:
-        """At 1, 3, 5, 10, of a score for each pair of codes."""
-        scores = additive(self.seen, table.astype(np.float32), {}).scores
-        return list(evaluate(scores, self.held_out.diagnoses, self.held_out.procedures).mean("f1").values())
+        return self.pairs.f1(table)
 
     def learned(self, config: GwlConfig, coupled: bool) -> tuple[NDArray[np.float32], float]:
         """The scores of GWL, and the share of the variance of C^X that they leave unexplained."""
-        start = initial(self.w.shape, config.dim, config.init, 0)
+        start = initial(self.pairs.task.sizes, config.dim, config.init, 0)
         vectors = Embedding(config, self.graphs, start, 0)
         plan = torch.zeros_like(self.graphs.X)
         for number in range(config.rounds):
@@ -76,7 +73,7 @@ def scaled(graphs: Graphs, factor: float) -> Graphs:
 
 def strangers(study: Study, often: int = 20) -> float:
     """Of all pairs of procedures that a diagnosis met `often`, the share that no stay has together."""
-    P = incidences(study.cohort, study.training)[1]
+    P = incidences(study.pairs.task.cohort, study.pairs.task.training)[1]
     apart = (P.T @ P).toarray() == 0
     never = total = 0
     for near in study.w >= often:
@@ -99,9 +96,8 @@ def facts(study: Study) -> None:
 
 
 def show(name: str, f1: list[float], residual: float | None, seconds: float | None) -> None:
-    cells = " | ".join(f"{value:.1f}" for value in f1)
     rest = "–" if residual is None else f"{residual:.0%}"
-    print(f"| {name} | {cells} | {rest} | {'–' if seconds is None else f'{seconds:.0f}'} |", flush=True)
+    print(f"| {name} | {cells(f1)} | {rest} | {'–' if seconds is None else f'{seconds:.0f}'} |", flush=True)
 
 
 def try_out(name: str, study: Study, config: GwlConfig, coupled: bool = False) -> None:
@@ -116,17 +112,14 @@ def main() -> None:
     parser.add_argument("--fold", type=int, default=0)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    cohort = Cohort.load(arguments.cohort)
-    split = SplitConfig(by="stay").split(cohort)
-    rows, held_out = split.training(arguments.fold), cohort.subset(split.validation(arguments.fold))
-    study, config = Study(cohort, rows, held_out), GwlConfig()
-    print(
-        "| | F1@1 | F1@3 | F1@5 | F1@10 | variance of C^X unexplained | CPU s |\n|---|---|---|---|---|---|---|"
-    )
+    pairs, config = Pairs.of(arguments.cohort, arguments.fold), GwlConfig()
+    rows, study = pairs.task.training, Study.of(pairs)
+    print(f"| | {HEAD} | variance of C^X unexplained | CPU s |\n|---|---|---|---|---|---|---|")
     show("by w", study.f1(study.w / study.w.sum(1, keepdims=True).clip(1)), None, None)
     show("ideal, −1/(1+w)", study.f1(-1 / (1 + study.w)), 0.0, None)
     try_out("GWL as published", study, config, coupled=True)
     try_out("without the coupling", study, config)
+    try_out("Reg a mean", study, replace(config, fit=config.fit / config.nodes**2), coupled=True)
     try_out("ten times the epochs", study, replace(config, epochs=10 * config.epochs))
     try_out("ten times the step size", study, replace(config, lr=10 * config.lr))
     try_out("started from uniform ±1/M", study, replace(config, init=InitConfig("uniform", None)))
@@ -134,12 +127,11 @@ def main() -> None:
         try_out(f"σ = {sigma:g}", study, replace(config, sigma=sigma))
     for number in FEWER:
         fewer = np.sort(np.random.default_rng(0).permutation(rows)[:number])
-        part = Study(cohort, fewer, held_out)
+        part = Study.of(replace(pairs, task=replace(pairs.task, training=fewer)))
         show(f"{number:,} training stays: ideal", part.f1(-1 / (1 + part.w)), 0.0, None)
         try_out(f"{number:,} training stays: GWL", part, config)
     for number in FEWER:
-        lighter = Study(cohort, rows, held_out)
-        object.__setattr__(lighter, "graphs", scaled(lighter.graphs, number / len(rows)))
+        lighter = replace(study, graphs=scaled(study.graphs, number / len(rows)))
         try_out(f"all stays, counts as of {number:,}", lighter, config)
     facts(study)
 

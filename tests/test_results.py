@@ -58,7 +58,7 @@ def test_every_kept_run_is_part_of_the_experiment(script: ModuleType, experiment
         if job.result() is not None
     }
     folders = [*experiment.groups, "sweeps"]
-    kept = {file for folder in folders for file in (out / folder).rglob("runs/*/*/fold*.json")}
+    kept = {file for folder in folders for file in (out / folder).rglob("fold*.json")}
     assert kept == standing
     assert all(file.with_suffix(".npz").exists() for file in kept)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -27,6 +28,13 @@ from dx2px.baselines import (
     Word2VecConfig,
 )
 from dx2px.cohort import Cohort, Ragged
+from dx2px.evaluation.coupling import CouplingModel
+from dx2px.evaluation.methods import VARIANTS
+from dx2px.evaluation.paper import PaperModel
+from dx2px.model.adam import AdamConfig
+from dx2px.model.coupling import CouplingConfig
+from dx2px.model.network import ModelConfig
+from dx2px.training.config import CouplingTraining, TrainingConfig
 from dx2px.training.recommender import Recommender
 
 LINKS = 12
@@ -41,7 +49,19 @@ QUICK: Mapping[str, Callable[[], Recommender]] = {
     "dwl": lambda: Dwl(DwlConfig(topics=3, updates=6, iterations=5, batch_size=50, word2vec=WORD2VEC)),
     "gwl": lambda: Gwl(GwlConfig(rounds=4, epochs=40, lr=0.01)),
     "linear": Linear,
-    "mlp": lambda: Mlp(MlpConfig(("softmax", "bce"), (0.3,), hidden=32, lr=0.01, batch_size=50, patience=10)),
+    **{
+        variant: partial(
+            PaperModel,
+            TrainingConfig(
+                model=ModelConfig(variant, dim=16, heads=2), adam=AdamConfig(0.01), epochs=40, batch_size=50
+            ),
+        )
+        for variant in VARIANTS
+    },
+    "coupling": lambda: CouplingModel(CouplingTraining(model=CouplingConfig(dim=16), batch_size=20)),
+    "mlp": lambda: Mlp(
+        MlpConfig(("softmax", "bce"), 0.3, (), (), hidden=32, lr=0.01, batch_size=50, patience=10)
+    ),
 }
 
 

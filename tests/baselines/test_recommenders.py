@@ -14,6 +14,7 @@ import pytest
 from dx2px.baselines import BASELINES
 from dx2px.cohort import Ragged
 from dx2px.errors import InputError
+from dx2px.evaluation.methods import METHODS
 from dx2px.evaluation.metrics import evaluate
 from dx2px.inference import rank, scorer_for
 from dx2px.model.folder import ModelFiles, read_folder, write_folder
@@ -21,7 +22,7 @@ from dx2px.training.recommender import Recommender
 
 Get = Callable[..., Recommender]
 BY_DISTANCE = ("dwl", "gwl")
-LEARNING = [name for name in BASELINES if name != "popularity"]
+LEARNING = [name for name in METHODS if name != "popularity"]
 DRAWING = ["word2vec", "bpr", "dwl", "gwl", "mlp"]
 
 
@@ -98,6 +99,7 @@ def test_a_saved_and_reloaded_model_scores_the_same(
     stays = planted.cohort.diagnoses
     ours, theirs = fitted(name).scores(stays), scorer_for(read).scores(stays)
     assert theirs.dtype == np.float32
+    assert np.array_equal(theirs, scorer_for(files_of(planted, fitted(name))).scores(stays))
     np.testing.assert_allclose(theirs, ours, rtol=1e-5, atol=1e-5)
     assert all(np.array_equal(read.arrays[key], array) for key, array in fitted(name).arrays().items())
     found = rank(scorer_for(read), stays, top=3)

@@ -15,10 +15,10 @@ from our Word2Vec ("finetune" there); 110 updates, as many as the authors' data 
 so the cost is scaled, for else every off-diagonal entry of the kernel vanishes; L = 20; step 3 is a mean, for the sum
 makes all vectors collapse; the proximal weight β has no effect where, as here, one gradient step is taken from the
 current X. A learns from few visits to a stay, or one, so that topics are assigned nearly at random, as at the
-published step size. Kernel entries below 1e-8 are left out; on NHDS small, in four updates, this altered the change
-of R by 80 % and that of X, which alone makes the scores, by 0.01 %. The rule of scoring is the authors'; on vectors
-that Word2Vec made for inner products it costs much before any step of DWL, so `validation_f1` shows the same vectors
-under other rules.
+published step size. Kernel entries below 1e-8 are left out; on NHDS small, in four updates, this altered the change of
+R by 80 % and that of X, which alone makes the scores, by 0.01 %, in a whole run by 0.4 % (docs/baselines.md). The rule
+of scoring is the authors'; on vectors that Word2Vec made for inner products it costs much before any step of DWL, so
+`validation_f1` shows the same vectors under other rules.
 
 Axes: n words (diagnoses, then procedures), k topics, i stays of a batch, m dimensions.
 """
@@ -100,11 +100,14 @@ class Learner:
         rows = self._batch()
         C = distilled_cost(self.X, self.config.tau)  # (n, n)
         loss = self._fit_topics(rows, C)
-        topics = torch.softmax(self.R, 0).numpy()  # (n, k)
-        closest = self.A[rows].argmax(1).numpy()  # (i,)
-        plans = summed_plans(topics, closest, self.stays[rows], C)  # (n, n)
+        plans = self.plans(rows, torch.softmax(self.R, 0).numpy(), C)  # (n, n)
         self.X -= self.config.step / len(rows) * laplacian_step(plans, self.X)
         return loss / len(rows)
+
+    def plans(self, rows: NDArray[np.int64], topics: Doubles, C: Doubles) -> sparse.csr_matrix:
+        """Step 2: Θ of a batch."""
+        closest = self.A[rows].argmax(1).numpy()  # (i,)
+        return summed_plans(topics, closest, self.stays[rows], C)
 
     def _batch(self) -> NDArray[np.int64]:
         if not len(self.waiting):
@@ -127,16 +130,17 @@ class Learner:
             loss = (y - fitted).square().sum()
             loss.backward()  # type: ignore[no-untyped-call]
             total += float(loss.detach())
-        self._descend(R, A, rows)
-        return total
-
-    def _descend(self, R: Tensor, A: Tensor, rows: NDArray[np.int64]) -> None:
         assert R.grad is not None
         assert A.grad is not None
         if not (R.grad.isfinite().all() and A.grad.isfinite().all()):
             raise TrainingError("The derivatives of DWL's topics are no longer finite: try a larger epsilon.")
-        self.R -= self.config.step * R.grad
-        self.A[rows] -= self.config.step * A.grad
+        self.descend(R.grad, A.grad, rows)
+        return total
+
+    def descend(self, slope_R: Tensor, slope_A: Tensor, rows: NDArray[np.int64]) -> None:
+        """The gradient step of a batch."""
+        self.R -= self.config.step * slope_R
+        self.A[rows] -= self.config.step * slope_A
 
 
 def distilled_cost(X: Doubles, tau: float) -> Doubles:

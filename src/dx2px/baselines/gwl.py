@@ -16,7 +16,7 @@ coupling's loop ends once the plan changes by less than 1e-4. On NHDS it does no
 scores, which Reg decides, are the same without it. A perfect fit of Reg scores by 1/(1 + w), which is flat from some
 twenty common stays on: good at finding some fitting procedure, poor at their order. And there is no perfect fit: the
 more stays, the more pairs of codes are to lie near each other, until no vectors can. Both are measured in
-docs/reproduction.md.
+docs/baselines.md.
 
 Axes: d diagnosis codes, p procedures, m dimensions; s and t the codes of a batch.
 """

@@ -3,16 +3,16 @@
     h = relu(c + Σ_{d∈S} H_d)        s_p(S) = b_p + W_p·h
 
 Loss, over the procedures Q of a stay: "softmax" −Σ_{p∈Q} log softmax(s)_p, or "bce" Σ_p softplus(s_p) − Σ_{p∈Q} s_p.
-The loss and the dropout of the hidden layer are chosen on the validation stays, which also end the learning: the
+The loss and the dropout of the hidden layer are chosen on the validation stays: the losses at the middle dropout, then,
+with the better one, higher dropouts as long as they help, or else lower ones. Validation also ends the learning: the
 epoch with the best F1@5 is kept, and learning stops when `patience` epochs brought none better.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from itertools import product
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import torch
@@ -28,15 +28,18 @@ from dx2px.training.batches import Batches
 from dx2px.training.recommender import Floats
 
 Loss = Literal["softmax", "bce"]
+T = TypeVar("T")
 Weights = dict[str, Tensor]  # H (d, h), c (h,), W (p, h), b (p,)
 
 
 @dataclass(frozen=True)
 class MlpConfig:
-    """`losses` and `dropouts` are the grid that validation chooses from."""
+    """Validation chooses from `losses` and from `dropout` and the values on either side of it, nearest first."""
 
     losses: tuple[Loss, ...] = ("softmax", "bce")
-    dropouts: tuple[float, ...] = (0.3, 0.5)
+    dropout: float = 0.5
+    higher: tuple[float, ...] = (0.7, 0.8)
+    lower: tuple[float, ...] = (0.3, 0.1)
     hidden: int = 512
     init_scale: float = 0.1  # deviation of H at the start; W is uniform in ±1/√hidden, b the log odds
     lr: float = 0.001
@@ -56,13 +59,32 @@ class Mlp(Method):
     def _learn(self, task: Task) -> Fitted:
         seen, held_out = Seen.of(task.cohort, task.training), task.held_out()
 
-        def trials() -> Iterator[Trial[Weights]]:
-            for loss, drop in product(self.config.losses, self.config.dropouts):
-                yield _Run(self.config, task, seen, loss, drop).trial(held_out)
+        def tried(loss: Loss, drop: float) -> Trial[Weights]:
+            return _Run(self.config, task, seen, loss, drop).trial(held_out)
 
-        choice = choose(trials(), task.say)
+        choice = choose(_walk(self.config, tried), task.say)
         chosen = {"chosen": choice.best.record(), "tried": choice.tried}
         return _fitted(seen, choice.best.learned, asdict(self.config) | {"seed": task.seed} | chosen)
+
+
+def _walk(config: MlpConfig, tried: Callable[[Loss, float], Trial[T]]) -> Iterator[Trial[T]]:
+    """Every loss at the middle dropout, then the better one away from it, upwards if that helps, until it does not."""
+    best: dict[Loss, float] = {}
+    for loss in config.losses:
+        trial = tried(loss, config.dropout)
+        best[loss] = trial.f1
+        yield trial
+    chosen = max(best, key=lambda loss: best[loss])  # the first of equals
+    for side in (config.higher, config.lower):
+        here = best[chosen]
+        for drop in side:
+            trial = tried(chosen, drop)
+            yield trial
+            if trial.f1 <= here:
+                break
+            here = trial.f1
+        if here > best[chosen]:
+            return
 
 
 class _Run:

@@ -136,3 +136,8 @@ def test_a_setting_that_changed_what_is_learned_is_told_from_runs_before_it() ->
     assert not same_settings(asked, unsaid("coupling", 0), before)
     without = {**asked, "model": {**asked["model"], "decay": 0.0}}
     assert same_settings(without, unsaid("coupling", 0), before)
+    perceptron = configured("mlp", {}, 0)
+    narrower = {
+        name: value for name, value in perceptron.items() if name not in ("dropout", "higher", "lower")
+    }
+    assert not same_settings(perceptron, unsaid("mlp", 0), narrower)

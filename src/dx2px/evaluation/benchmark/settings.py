@@ -15,7 +15,7 @@ from dx2px.training.config import TrainingConfig
 from dx2px.training.recommender import Recommender
 
 # What runs did before a setting existed, where its default is something else.
-EARLIER: Mapping[str, Mapping[str, Any]] = {"coupling": {"model": {"decay": 0.0}}}
+EARLIER: Mapping[str, Mapping[str, Any]] = {"coupling": {"model": {"decay": 0.0}}, "mlp": {"higher": []}}
 
 
 def method_with(name: str, model: Mapping[str, Any]) -> Recommender:
