@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -27,16 +29,30 @@ def cohort(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_benchmark_writes_every_table(cohort: Path, tmp_path: Path) -> None:
-    recipe = tmp_path / "r.toml"
-    numbers = [1.5] * 12
-    settings = 'name = "r"\n[benchmark]\nmethods = ["popularity", "cooccurrence"]\nfolds = 2\n'
-    recipe.write_text(f"{settings}[published]\npopularity = {numbers}\n")
-    out = tmp_path / "out"
-    done = dx2px(
-        "benchmark", "--recipe", recipe, "--cohort", cohort, "--out", out, "--jobs", "2", "--run-folds", "1"
-    )
+METHODS = "popularity,cooccurrence"
+RECIPE = f"""name = "r"
+SOURCE
+[benchmark]
+methods = ["popularity", "cooccurrence"]
+folds = 2
+[published]
+popularity = {[1.5] * 12}
+"""
+
+
+@pytest.fixture(scope="module")
+def whole(cohort: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A benchmark that nothing disturbed, by a recipe: its folder, and what it printed."""
+    folder = tmp_path_factory.mktemp("whole")
+    recipe, out = folder / "r.toml", folder / "out"
+    recipe.write_text(RECIPE.replace("SOURCE\n", ""))
+    done = dx2px("benchmark", "--recipe", recipe, "--cohort", cohort, "--out", out, "--jobs", "2")
     assert done.returncode == 0, done.stderr
+    return out, done.stdout
+
+
+def test_benchmark_writes_every_table(whole: tuple[Path, str]) -> None:
+    out, printed = whole
     names = {
         "results.md",
         "results.tex",
@@ -47,17 +63,20 @@ def test_benchmark_writes_every_table(cohort: Path, tmp_path: Path) -> None:
         "runs",
     }
     assert {path.name for path in out.iterdir()} == names
-    assert pq.read_table(out / "runs.parquet").num_rows == 2
+    assert pq.read_table(out / "runs.parquet").num_rows == 4
     assert "popularity, as published" in (out / "results.md").read_text()
-    assert done.stdout.strip() == (out / "results.md").read_text().strip()
+    assert printed.strip() == (out / "results.md").read_text().strip()
 
 
-def test_numbers_of_a_source_stand_beside_its_stays_alone(cohort: Path, tmp_path: Path) -> None:
-    recipe = tmp_path / "r.toml"
-    settings = 'name = "r"\nsource = "mimic3"\n[benchmark]\nmethods = ["popularity"]\nfolds = 2\n'
-    recipe.write_text(f"{settings}[published]\npopularity = {[1.5] * 12}\n")
-    done = dx2px("benchmark", cohort, "--recipe", recipe, "--out", tmp_path / "out", "--run-folds", "1")
+def test_numbers_of_a_source_stand_beside_its_stays_alone(
+    cohort: Path, tmp_path: Path, whole: tuple[Path, str]
+) -> None:
+    recipe, out = tmp_path / "r.toml", tmp_path / "out"
+    recipe.write_text(RECIPE.replace("SOURCE", 'source = "mimic3"'))
+    shutil.copytree(whole[0] / "runs", out / "runs")
+    done = dx2px("benchmark", cohort, "--recipe", recipe, "--out", out, "--run-folds", "1")
     assert done.returncode == 0, done.stderr
+    assert pq.read_table(out / "runs.parquet").num_rows == 2
     assert "published" not in done.stdout
     assert "are of mimic3 stays; they are not shown beside tiny." in " ".join(done.stderr.split())
 
@@ -81,25 +100,22 @@ def test_sweep_writes_table_and_figure(cohort: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for the runs' processes under /proc")
 def test_a_killed_benchmark_leaves_no_process_and_goes_on_to_the_same_table(
-    cohort: Path, tmp_path: Path
+    cohort: Path, tmp_path: Path, whole: tuple[Path, str]
 ) -> None:
-    words = ["--methods", "popularity,linear,word2vec", "--folds", "2"]
-    whole, out = tmp_path / "whole", tmp_path / "out"
-    assert dx2px("benchmark", cohort, *words, "--out", whole, "--jobs", "2").returncode == 0
-
+    words, out = ["--methods", METHODS, "--folds", "2"], tmp_path / "out"
     command = [sys.executable, "-m", "dx2px", "benchmark", str(cohort), *words, "--out", str(out)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as killed:
-        until(lambda: len([*out.rglob("fold*.json")]) >= 2 and bool(children(killed.pid)))
+        until(lambda: bool([*out.rglob("fold*.json")]) and bool(children(killed.pid)))
         left = children(killed.pid)
         killed.kill()
     until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in left))
     kept = {file: file.stat().st_mtime_ns for file in out.rglob("fold*.json")}
-    assert 2 <= len(kept) < 6
+    assert 1 <= len(kept) < 4
 
     assert dx2px("benchmark", cohort, *words, "--out", out).returncode == 0
     assert {file: file.stat().st_mtime_ns for file in kept} == kept
-    assert metrics(out) == metrics(whole)
-    assert (out / "comparisons.md").read_text() == (whole / "comparisons.md").read_text()
+    assert metrics(out) == metrics(whole[0])
+    assert (out / "comparisons.md").read_text() == (whole[0] / "comparisons.md").read_text()
 
 
 def children(pid: int) -> list[int]:
@@ -144,8 +160,9 @@ def metrics(out: Path) -> dict[str, dict[str, object]]:
         (["sweep", "{cohort}", "--over", "heads", "--values", "4,-1", "--out", "o"], "at least 1, not -1"),
     ],
 )
-def test_wrong_input_gives_one_sentence(cohort: Path, words: list[str], sentence: str) -> None:
-    done = dx2px(*(word.format(cohort=cohort) for word in words))
+def test_wrong_input_gives_one_sentence(
+    cohort: Path, words: list[str], sentence: str, ask: Callable[..., Any]
+) -> None:
+    done = ask(*(word.format(cohort=cohort) for word in words))
     assert done.returncode == 1
     assert sentence in done.stderr
-    assert "Traceback" not in done.stderr
