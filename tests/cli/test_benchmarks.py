@@ -8,13 +8,25 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow.parquet as pq
 import pytest
 
 from dx2px.cohort.synthetic import SyntheticConfig, generate
+
+T = TypeVar("T")
+METHODS = "popularity,cooccurrence"
+RECIPE = f"""name = "r"
+SOURCE
+[benchmark]
+methods = ["popularity", "cooccurrence"]
+folds = 2
+[published]
+popularity = {[1.5] * 12}
+"""
 
 
 def dx2px(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -27,17 +39,6 @@ def cohort(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("cohort") / "tiny.parquet"
     generate(SyntheticConfig(stays=400))[0].save(path)
     return path
-
-
-METHODS = "popularity,cooccurrence"
-RECIPE = f"""name = "r"
-SOURCE
-[benchmark]
-methods = ["popularity", "cooccurrence"]
-folds = 2
-[published]
-popularity = {[1.5] * 12}
-"""
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +106,8 @@ def test_a_killed_benchmark_leaves_no_process_and_goes_on_to_the_same_table(
     words, out = ["--methods", METHODS, "--folds", "2"], tmp_path / "out"
     command = [sys.executable, "-m", "dx2px", "benchmark", str(cohort), *words, "--out", str(out)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as killed:
-        until(lambda: bool([*out.rglob("fold*.json")]) and bool(children(killed.pid)))
-        left = children(killed.pid)
+        until(lambda: [*out.rglob("fold*.json")])
+        left = until(lambda: children(killed.pid))
         killed.kill()
     until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in left))
     kept = {file: file.stat().st_mtime_ns for file in out.rglob("fold*.json")}
@@ -120,15 +121,21 @@ def test_a_killed_benchmark_leaves_no_process_and_goes_on_to_the_same_table(
 
 def children(pid: int) -> list[int]:
     """The runs of a benchmark; the helper that multiprocessing starts beside them is not one."""
-    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(one) for one in found if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()]
+    found = []
+    for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+            if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes():
+                found.append(int(one))
+    return found
 
 
-def until(done: Callable[[], bool], seconds: float = 60) -> None:
+def until(found: Callable[[], T], seconds: float = 60) -> T:
+    """What is found once it is something."""
     end = time.monotonic() + seconds
-    while not done():
+    while not (something := found()):
         assert time.monotonic() < end, "it took too long"
         time.sleep(0.02)
+    return something
 
 
 def metrics(out: Path) -> dict[str, dict[str, object]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dx2px.cli import main
 from dx2px.cohort.synthetic import SyntheticConfig, generate
 
 
@@ -19,43 +19,38 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *words: str | Path) -> int:
-    monkeypatch.setattr(sys, "argv", ["dx2px", *map(str, words)])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    return int(ended.value.code or 0)
-
-
 def test_a_streamed_model_is_measured_on_its_own_test_part(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    file: Path, tmp_path: Path, ask: Callable[..., Any]
 ) -> None:
     small = ("--stream", "--method", "e+sa+ma", "--dim", "8", "--heads", "2", "--epochs", "1")
-    assert run(monkeypatch, "train", file, "--out", tmp_path / "M", *small) == 0
-    assert "e+sa+ma on the test part" in capsys.readouterr().out
-    assert run(monkeypatch, "evaluate", tmp_path / "M", file, "--json") == 0
-    found = json.loads(capsys.readouterr().out)
+    trained = ask("train", file, "--out", tmp_path / "M", *small)
+    assert trained.returncode == 0
+    assert "e+sa+ma on the test part" in trained.stdout
+    evaluated = ask("evaluate", tmp_path / "M", file, "--json")
+    assert evaluated.returncode == 0
+    found = json.loads(evaluated.stdout)
     assert found["part"] == "test"
     assert found["stays"] == pytest.approx(160, abs=40)
 
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_methods_of_one_process_say_so_once(
-    rank: int, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    rank: int, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ask: Callable[..., Any]
 ) -> None:
     names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RESTART_COUNT")
     for name, value in zip(names, (rank, 2, rank, 2, 0), strict=True):
         monkeypatch.setenv(name, str(value))
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "some run")
-    assert run(monkeypatch, "train", file, "--out", tmp_path / "M", "--method", "popularity") == 1
-    said = capsys.readouterr().err
+    done = ask("train", file, "--out", tmp_path / "M", "--method", "popularity")
+    assert done.returncode == 1
     sentence = "dx2px: The method popularity is learned by one process: start it without torchrun.\n"
-    assert said == ("" if rank else sentence)
+    assert done.stderr == ("" if rank else sentence)
     assert not (tmp_path / "M").exists()
 
 
 def test_streaming_means_nothing_to_other_methods(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    file: Path, tmp_path: Path, ask: Callable[..., Any]
 ) -> None:
-    words = ("train", file, "--out", tmp_path / "M", "--method", "popularity", "--stream")
-    assert run(monkeypatch, *words) == 1
-    assert "--stream means nothing to the method popularity" in capsys.readouterr().err
+    done = ask("train", file, "--out", tmp_path / "M", "--method", "popularity", "--stream")
+    assert done.returncode == 1
+    assert "--stream means nothing to the method popularity" in done.stderr
