@@ -1,7 +1,7 @@
 """How much DWL's row owes to what its paper leaves open: validation F1 on a given cohort, one choice changed at a time.
 
 Run: python benchmarks/dwl.py COHORT [--fold 0]
-Split by stay, one of ten folds inside 80 %; a few minutes of CPU on NHDS small. Rows: Word2Vec under DWL's rule of
+Split by stay, one of ten folds inside 80 %; thirteen minutes of CPU on NHDS small. Rows: Word2Vec under DWL's rule of
 scoring, which is where DWL starts; DWL as in the table; another entropy ε; 100 sweeps of the barycentre instead of 20;
 the whole kernel; the topic that is nearest by transport, not by weight; entropic instead of exact transports; Adam on
 topics and weights; the sum over a batch instead of its mean; a start from scratch with ten times the updates. Beside

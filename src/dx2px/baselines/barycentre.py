@@ -24,7 +24,9 @@ from scipy import sparse  # type: ignore[import-untyped]
 from torch import Tensor
 
 Matrix: TypeAlias = "sparse.csr_matrix | NDArray[np.float64]"
-_DENSE = 0.1  # share of entries from which on a product is faster with all of them
+_DENSE = (
+    0.15  # share of entries from which on a product is faster with all (`benchmarks/baseline_solvers.py`)
+)
 _MEMORY = 5e8  # bytes that the unrolled loop may keep for its derivatives
 
 
