@@ -10,7 +10,7 @@ JOBS ?= 2
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench results tables clean
+.PHONY: help setup demo test check docs format bench results tables clean
 
 help: ## Show the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -30,11 +30,15 @@ demo: $(READY) ## Run the main job from nothing; results in demo/
 test: $(READY) ## Run the tests, with branch coverage; WORKERS=… processes at a time, ARGS=… for pytest
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --cov --cov-report=term $(ARGS)
 
-check: $(READY) ## Lint, check the format, the types and the direction of imports
+check: $(READY) ## Lint, check the format, the types and the direction of imports, build the site
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
+	$(MAKE) --no-print-directory docs
+
+docs: $(READY) ## Build the documentation site in build/site; a warning is an error
+	$(BIN)/python -m sphinx --quiet --fail-on-warning -E -d build/doctrees docs build/site
 
 format: $(READY) ## Rewrite the sources in the project's format
 	$(BIN)/ruff check --fix .

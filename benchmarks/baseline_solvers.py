@@ -1,14 +1,14 @@
-"""The inner solvers of DWL and GWL: ours against POT's network simplex, few entries against all; prints tables.
+"""The inner solvers of DWL and GWL: ours compared with POT's network simplex, few entries compared with all.
 
-    python benchmarks/baseline_solvers.py [--problems 30] [--steps 200] [--cohorts COHORT…]
-
+Run: python benchmarks/baseline_solvers.py [--problems 30] [--steps 200] [--cohorts COHORT…]
 DWL: a topic is the softmax of normal numbers over all words, as DWL starts; costs are scaled distances of normal
-vectors; a stay has 4, 8 or 16 codes. Both solve exactly, in double precision; the table shows how far the plans differ
-at most. Timed in turns, median of the ratios.
-GWL: the coupling of the first round on the synthetic medium cohort and on given ones, the larger product over the
-weighty entries of the plan and over all; with the share of such entries in the last step, and the plans' L1 distance
-(their mass is 1). DWL's kernel, which is kept whole from some share of entries on: a product with a batch's 256 stays
-and 8 topics, of the entries alone and of all, by their share.
+vectors; a stay has 4, 8 or 16 codes. Both solve exactly, in double precision; the table shows the largest difference
+of the plans. Timed in turns, median of the ratios.
+DWL's kernel is stored dense from some share of its entries on: its product with a batch (8 topics, 256 stays), over
+the entries alone and over all, by their share.
+GWL: the coupling of the first round on the synthetic medium cohort and on given ones, with the larger product over the
+entries of the plan that carry weight and over all; the share of such entries in the last step, and the L1 distance of
+the plans (their mass is 1). Prints Markdown.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ import torch
 from scipy import sparse
 
 from dx2px import Cohort
-from dx2px.baselines import gromov
-from dx2px.baselines.dwl import distilled_cost
-from dx2px.baselines.few_targets import transport
-from dx2px.baselines.gwl import Graphs
-from dx2px.baselines.stays import incidences
-from dx2px.cohort.synthetic import PRESETS, synthesize
+from dx2px.lab.synthetic import PRESETS, synthesize
+from dx2px.methods.counts import incidences
+from dx2px.methods.dwl.dwl import distilled_cost
+from dx2px.methods.dwl.few_targets import transport
+from dx2px.methods.gwl import gromov
+from dx2px.methods.gwl.gwl import Graphs
 
 WORDS = {"small": 274, "medium": 1069, "large": 3853}  # diagnoses and procedures of the NHDS sets
 CODES = (4, 8, 16)
@@ -47,7 +47,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     rng = np.random.default_rng(0)
-    print("| words | codes of a stay | ours, ms | POT, ms | ratio | largest difference of plans |")
+    print("| words | codes per stay | ours, ms | POT, ms | ratio | largest difference of the plans |")
     print("|---|---|---|---|---|---|")
     for name, words in WORDS.items():
         C = distilled_cost(rng.standard_normal((words, 200)), 0.5)
@@ -59,12 +59,15 @@ def main() -> None:
     for words in (WORDS["small"], WORDS["medium"]):
         for share in SHARES:
             print(product(words, share, arguments.problems, rng), flush=True)
-    print("\n| GWL on | steps | weighty entries, CPU s | all, CPU s | ratio | entries | plans apart |")
+    print(
+        "\n| GWL on | steps | entries with weight only, CPU s | all, CPU s | ratio "
+        "| entries left | difference of the plans |"
+    )
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        invented = Path(folder) / "synthetic medium.parquet"
-        synthesize(invented, PRESETS["medium"])
-        for path in (invented, *arguments.cohorts):
+        synthetic = Path(folder) / "synthetic medium.parquet"
+        synthesize(synthetic, PRESETS["medium"])
+        for path in (synthetic, *arguments.cohorts):
             print(coupling(path.stem, Cohort.load(path), arguments.steps), flush=True)
 
 

@@ -1,7 +1,7 @@
-"""Time and memory of every method: CPU seconds a fold and peak memory, from the runs kept under results/.
+"""Time and memory of every method: CPU seconds per fold and peak memory, from the runs kept under results/.
 
 Run: python benchmarks/baselines.py [results]
-Says, beside the table, which run needed the most memory; 8 GB is what none may need. Prints Markdown.
+Prints Markdown, and which run needed the most memory; none may need 8 GB.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dx2px.evaluation.benchmark import rows_of
-from dx2px.evaluation.experiment import load_experiment
-from dx2px.report.benchmark_costs import costs_markdown
+from dx2px.lab.benchmark import rows_of
+from dx2px.lab.benchmark.costs import costs_markdown
+from dx2px.lab.experiment import load_experiment
 
 ROOT = Path(__file__).parents[1]
 LIMIT = 8192

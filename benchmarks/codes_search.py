@@ -1,4 +1,4 @@
-"""Type-ahead speed: median and 99th percentile of `find` over all codes of each system.
+"""Speed of type-ahead: median and 99th percentile of `find` over all codes of each system.
 
 Run: python benchmarks/codes_search.py
 """
@@ -20,7 +20,7 @@ def milliseconds(query: str, system: System) -> float:
 
 
 def main() -> None:
-    import_module("numpy")  # find imports it when first used; that is not the index's cost
+    import_module("numpy")  # `find` imports it when first used; this is not part of building the index
     print(f"{'system':10} {'query':18} {'p50 ms':>8} {'p99 ms':>8}")
     for system in System:
         print(f"{system:10} {'(first: builds)':18} {milliseconds('a', system):8.1f}")

@@ -1,4 +1,7 @@
-"""How a cost grows with the number of stays: the exponent of a power law through measured times."""
+"""How a cost grows with the number of stays: the exponent of a power law fitted to measured times.
+
+Shared by the benchmarks; not run by itself.
+"""
 
 from __future__ import annotations
 
@@ -17,4 +20,4 @@ def sentence(what: str, seconds: Mapping[int, float]) -> str:
     """The exponent, and the cost of a million stays at the largest number."""
     most = max(seconds)
     per_million = seconds[most] / most * 1e6
-    return f"{what}: grows like stays^{exponent(seconds):.2f}; {per_million:.1f} s a million at {most:,}."
+    return f"{what}: grows like stays^{exponent(seconds):.2f}; {per_million:.1f} s per million at {most:,}."

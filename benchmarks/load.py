@@ -1,4 +1,4 @@
-"""Loading a cohort file of a million stays: seconds, and peak memory against the size of the arrays.
+"""Loading a cohort file of a million stays: seconds, and peak memory beside the size of the arrays.
 
 Run: python benchmarks/load.py [stays]        (default 1,000,000)
 """

@@ -1,11 +1,9 @@
-"""The page in a real browser: milliseconds from the key that adds a diagnosis to the drawn answer, list and figure.
-
-Needs Chromium and its driver (Debian: apt install chromium chromium-driver) and selenium.
+"""The page in a real browser: milliseconds from the key that adds a diagnosis until list and figure are drawn.
 
 Run: python benchmarks/page.py [--model MODEL] [--stays 50] [--most 12] [--seed 0]
-One process serves on the loopback. Stays are drawn from the model's diagnoses and entered code by code, so every
-number of codes up to --most is asked; a new answer counts as drawn two frames after the page has put it in place.
-Prints Markdown.
+Needs Chromium and its driver (Debian: apt install chromium chromium-driver) and selenium. One process serves on the
+loopback. Stays are drawn from the model's diagnoses and entered code by code, so every number of codes up to --most
+is measured; an answer counts as drawn two frames after the page has put it in place. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -18,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from dx2px.inference import Model
-from dx2px.inference.shipped import DEFAULT, model_path
+from dx2px.answers import Model
+from dx2px.answers.shipped import DEFAULT, model_path
 from service import Service
 
 ENTER = """
@@ -62,7 +60,7 @@ def browser() -> Any:
 
 
 def measured(page: Any, address: str, stays: list[list[str]]) -> dict[int, list[float]]:
-    """Milliseconds by the number of codes that a stay then has."""
+    """Milliseconds, by the number of codes that the stay has then."""
     found: dict[int, list[float]] = {}
     for stay in stays:
         page.get("about:blank")

@@ -1,9 +1,9 @@
-"""Scoring a population: stays a second and memory of `dx2px score`, and of Spark on two cores, Parquet to Parquet.
+"""Scoring a population: stays per second and memory of `dx2px score`, and of Spark on two cores, Parquet to Parquet.
 
 Run: python benchmarks/population.py [stays …] [--model FOLDER] [--no-spark]
 Default: 1,000,000 stays; random models of the paper's small size (247 diagnoses, 75 procedures, 200 dimensions), of the
-paper's method and of the default one.
-Stays are invented ones of `dx2px synthesize`, repeated under new ids. Spark's start is not counted.
+paper's method and of the default one. Stays come from `dx2px synthesize`, repeated under new ids. The start of Spark is
+not counted. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -23,16 +23,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import growth
-from dx2px.model.calibration import Calibration, Curve
-from dx2px.model.folder import LAYOUTS, ModelFiles, write_folder
+from random_models import write_random_model
 
 TILE = 50_000
-DIM, HEADS, TOP = 200, 8, 10
-KNOTS = np.linspace(-6, 6, 60)
+TOP = 10
 
 
 def write_stays(path: Path, stays: int) -> tuple[list[str], list[str]]:
-    """A file of so many stays; gives the codes of both kinds."""
+    """Write a file of so many stays and return its diagnoses and procedures."""
     tile_path = path.with_name("tile.parquet")
     words = ["synthesize", "--preset", "small", "--stays", str(TILE), "--out", str(tile_path)]
     subprocess.run([sys.executable, "-m", "dx2px", *words], check=True, capture_output=True)
@@ -47,34 +45,8 @@ def write_stays(path: Path, stays: int) -> tuple[list[str], list[str]]:
     return diagnoses, procedures
 
 
-def write_model(path: Path, method: str, diagnoses: list[str], procedures: list[str]) -> Path:
-    rng = np.random.default_rng(0)
-    sizes = {"diagnosis": len(diagnoses), "procedure": len(procedures), "dim": DIM, "head": HEADS}
-    shapes = {name: tuple(sizes[axis] for axis in axes) for name, axes in LAYOUTS[method].items()}
-    arrays = {
-        name: (rng.standard_normal(shape) / shape[-1] ** 0.25).astype(np.float32)
-        for name, shape in shapes.items()
-    }
-    curve = Curve(KNOTS, np.sinh(KNOTS / 3))
-    calibration = Calibration(
-        False, curve, np.array([1.0, 0.1, 0.1, 0.0]), curve, np.array([0.9]), np.array([0.1])
-    )
-    files = ModelFiles(
-        method=method,
-        settings={"model": {"dim": DIM, "heads": HEADS}},
-        diagnoses=tuple(diagnoses),
-        procedures=tuple(procedures),
-        arrays=arrays,
-        history=pa.table({"epoch": [1]}),
-        card="# Random weights\n",
-        calibration=calibration,
-    )
-    write_folder(path, files)
-    return path
-
-
 def score(stays: Path, model: Path, out: Path) -> tuple[float, float]:
-    """Seconds and peak memory, in MB, of the command, its start included."""
+    """Seconds and peak memory, in MB, of the command, including its start."""
     words = ["score", "--model", str(model), str(stays), "--out", str(out), "--top", str(TOP)]
     start = time.perf_counter()
     started = subprocess.Popen([sys.executable, "-m", "dx2px", *words], stderr=subprocess.DEVNULL)
@@ -86,7 +58,7 @@ def score(stays: Path, model: Path, out: Path) -> tuple[float, float]:
 
 
 def on_spark(stays: Path, model: Path, out: Path) -> float:
-    """Seconds of the same on Spark, once its two Python workers run."""
+    """Seconds of the same on Spark, once its two Python workers are running."""
     from pyspark.sql import SparkSession
 
     from dx2px.spark import recommend
@@ -110,7 +82,7 @@ def on_spark(stays: Path, model: Path, out: Path) -> float:
 def random_models(folder: Path, diagnoses: list[str], procedures: list[str]) -> dict[str, Path]:
     """A folder for each row of the table."""
     return {
-        method: write_model(folder / method, method, diagnoses, procedures)
+        method: write_random_model(folder / method, method, diagnoses, procedures)
         for method in ("e+sa+ma", "coupling")
     }
 
@@ -124,7 +96,9 @@ def main() -> None:
     parser.add_argument("--no-spark", action="store_true")
     arguments = parser.parse_args()
     spark = bool(not arguments.no_spark and find_spec("pyspark") and shutil.which("java"))
-    print("| stays | model | `dx2px score`, stays/s | peak memory | Spark `local[2]`, stays/s | ratio |")
+    print(
+        "| stays | model | `dx2px score`, stays/s | peak memory | Spark `local[2]`, stays/s | Spark / `dx2px score` |"
+    )
     print("|---|---|---|---|---|---|", flush=True)
     times: dict[str, dict[int, float]] = {}
     for stays in arguments.stays:

@@ -1,7 +1,7 @@
-"""Preparing MIMIC-III-format tables: seconds and peak memory, at the size of the release and at twenty times it.
+"""Preparing tables in MIMIC-III format: seconds and peak memory, at the size of the release and at twenty times it.
 
 Run: python benchmarks/prepare.py [times …]      (default 1 20)
-The tables are random: 58,976 admissions, 650,000 diagnosis rows and 240,000 procedure rows for each time.
+The tables are random: at size 1, 58,976 admissions, 650,000 diagnosis rows and 240,000 procedure rows.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def measure(folder: Path) -> tuple[float, float]:
 
 
 def main() -> None:
-    print("| times MIMIC-III | rows | seconds | peak MB |")
+    print("| size, times MIMIC-III | rows | seconds | peak memory, MB |")
     print("|---|---|---|---|")
     for times in [int(text) for text in sys.argv[1:]] or [1, 20]:
         rng = np.random.default_rng(0)

@@ -1,11 +1,13 @@
-"""What the model's speed is measured against: the same training step, written in other ways.
+"""What the speed of the paper's training step is compared with: the same step, written in other ways.
 
 `Literal`: one stay at a time in torch, as the equations read.
 `Padded`: masked dense batches in torch, as a competent practitioner would write it.
 `floor`: the bare matrix products that the first attention layer needs for a batch's distinct codes.
 
-Both training references run Algorithm 2 for 50 steps, without any check: with β = 0.5 that is what its accuracy
-of about 0.1 % takes on random embeddings, and less work than a stopping rule of their own would be.
+Both training references run 50 steps of Algorithm 2, without any check: with β = 0.5 that gives an accuracy of about
+0.1 % on random embeddings, and is less work than a stopping rule would be.
+
+Shared by the benchmarks; not run by itself.
 """
 
 from __future__ import annotations
@@ -18,16 +20,17 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize, softplus
 
-from dx2px.model.batch import Batch, sample_negatives
-from dx2px.model.network import Network
+from dx2px.methods.paper.batch import PaperBatch
+from dx2px.methods.paper.network import PaperNetwork
 from dx2px.ragged import Ragged
+from dx2px.training.batch import Batch
 
 BETA, STEPS = 0.5, 50
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A set of the paper; `skew` is the power of frequency over rank that gives its rarest code its threshold."""
+    """A data set of the paper; `skew` is the power of frequency over rank that its rarest code fits."""
 
     name: str
     diagnoses: int
@@ -42,8 +45,8 @@ SHAPES = (
 )
 
 
-def batches(shape: Shape, count: int, stays: int = 300, seed: int = 0) -> list[Batch]:
-    """Batches of about 10 × 4 codes a stay, 1–41 × 1–40, common codes more often than rare ones."""
+def batches(shape: Shape, count: int, stays: int = 300, seed: int = 0) -> list[PaperBatch]:
+    """Batches of stays with about 10 × 4 codes, 1–41 × 1–40, common codes more often than rare ones."""
     rng = np.random.default_rng(seed)
 
     def rows(vocabulary: int, lengths: np.ndarray) -> Ragged:
@@ -55,19 +58,18 @@ def batches(shape: Shape, count: int, stays: int = 300, seed: int = 0) -> list[B
     for step in range(count):
         diagnoses = rows(shape.diagnoses, np.clip(rng.gamma(2.5, 4.2, stays).astype(int), 1, 41))
         procedures = rows(shape.procedures, np.clip(rng.geometric(0.25, stays), 1, 40))
-        negatives = sample_negatives(procedures, shape.procedures, seed=seed, step=step)
-        made.append(Batch(diagnoses, procedures, negatives))
+        made.append(PaperBatch.of(Batch(diagnoses, procedures, step), shape.procedures, seed))
     return made
 
 
 class Literal:
     """Algorithm 1 with a Python loop over the stays of the batch."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: PaperNetwork) -> None:
         self.network = network
         self.optimiser = torch.optim.Adam(network.parameters(), lr=0.001)
 
-    def step(self, batch: Batch) -> float:
+    def step(self, batch: PaperBatch) -> float:
         loss = torch.stack([self._stay(*stay) for stay in _stays(batch)]).sum()
         self.optimiser.zero_grad()
         loss.backward()
@@ -93,7 +95,7 @@ class Literal:
         return predictive + n.config.alpha * (C * T).sum()
 
 
-def _stays(batch: Batch) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+def _stays(batch: PaperBatch) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     for i in range(len(batch)):
         rows = batch.diagnoses[i], batch.procedures[i], batch.negatives[i]
         diagnoses, procedures, negatives = (torch.from_numpy(row.astype(np.int64)) for row in rows)
@@ -101,13 +103,13 @@ def _stays(batch: Batch) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
 
 
 class Padded:
-    """Algorithm 1 on rectangular batches: codes padded to the longest stay, masks where there is nothing."""
+    """Algorithm 1 on rectangular batches: codes are padded to the longest stay and masked."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: PaperNetwork) -> None:
         self.network = network
         self.optimiser = torch.optim.Adam(network.parameters(), lr=0.001)
 
-    def step(self, batch: Batch) -> float:
+    def step(self, batch: PaperBatch) -> float:
         n = self.network
         D, d_mask = _pad(batch.diagnoses)  # (i, d)
         P, p_mask = _pad(batch.procedures)  # (i, p)
@@ -148,7 +150,7 @@ def _pad(rows: Ragged) -> tuple[Tensor, Tensor]:
 
 
 class Floor:
-    """Forward and backward matrix products of eq 3's first layer, for a number of distinct codes, and no more."""
+    """Only the forward and backward matrix products of eq 3's first layer, for a number of distinct codes."""
 
     def __init__(self, codes: int, dim: int, heads: int) -> None:
         generator = torch.Generator().manual_seed(0)

@@ -1,7 +1,7 @@
-"""All benchmarks that need no data, one after another; their tables go to standard output.
+"""Run all benchmarks that need no data, one after another, and print their tables.
 
 Run: python benchmarks/run.py [name …]        e.g. `python benchmarks/run.py step transport`
-Each runs in its own process, so that memory and threads of one do not disturb the next.
+Each runs in its own process, so that one does not disturb the next.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ BENCHMARKS = (
     "population",
     "streaming",
     "vocabulary",
-    "elastic",
     "baselines",
 )
 

@@ -1,4 +1,4 @@
-"""One epoch of E+SA+MA over more and more stays: seconds a million stays, and memory against the data arrays.
+"""One epoch of E+SA+MA over more and more stays: seconds per million stays, and memory beside the data arrays.
 
 Run: python benchmarks/scaling.py [stays …]        (default 30000 300000 3000000)
 The cohort is the synthetic small one; every stay is learned from.
@@ -14,16 +14,15 @@ from pathlib import Path
 MEASURE = """
 import resource, sys
 import numpy as np
-from dx2px import Cohort
-from dx2px.training.config import TrainingConfig
+from dx2px import Cohort, PaperTraining
 from dx2px.training.loop import Trainer
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
 cohort = Cohort.load(sys.argv[1])
 lists = (cohort.diagnoses, cohort.procedures)
 arrays = sum(part.offsets.nbytes + part.values.nbytes for part in lists)
 arrays += cohort.stay_ids.nbytes + cohort.patient_ids.nbytes + cohort.context.nbytes
-Trainer(cohort, np.arange(3000), TrainingConfig(epochs=1)).run()  # compiles, loads libraries
-epoch = Trainer(cohort, np.arange(len(cohort)), TrainingConfig(epochs=1)).run().history[0]
+Trainer(cohort, np.arange(3000), PaperTraining(epochs=1)).run()  # compiles, loads libraries
+epoch = Trainer(cohort, np.arange(len(cohort)), PaperTraining(epochs=1)).run().history[0]
 print(
     f"| {len(cohort):,} | {epoch.seconds:.1f} | {epoch.seconds / len(cohort) * 1e6:.1f} | "
     f"{epoch.stays_per_second:,.0f} | {arrays / 2**20:.0f} | {peak():.0f} |"
@@ -32,7 +31,7 @@ print(
 
 
 def main() -> None:
-    print("| stays | epoch, s | s a million stays | stays/s | data arrays, MB | peak memory, MB |")
+    print("| stays | epoch, s | s per million stays | stays/s | data arrays, MB | peak memory, MB |")
     print("|---|---|---|---|---|---|", flush=True)
     for stays in sys.argv[1:] or ["30000", "300000", "3000000"]:
         with tempfile.TemporaryDirectory() as folder:

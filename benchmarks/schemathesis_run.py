@@ -1,9 +1,8 @@
-"""Schemathesis over the service's OpenAPI document, all checks, against a process of its own on the loopback.
+"""Schemathesis, all checks, against the service's OpenAPI document; the service runs on the loopback.
 
-python benchmarks/schemathesis_run.py --model MODEL --cases 600 --token     # per operation; over 5,000 in all
-
-An answer must come within 5 s. Where one does not, the last line tells the slowest by the service's own clock, beside
-the processor time of all: a machine that is busy with other work makes answers late, too.
+Run: python benchmarks/schemathesis_run.py --model MODEL --cases 600 --token     (600 per operation, over 5,000 in all)
+Every answer must come within 5 s. The last line names the slowest answers by the service's own clock, and the total
+processor time: on a machine that is busy with other work answers come late, too.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-# A request without prefetch has the right form, and 412 is its answer; 409 is the model's own limit.
+# A request without prefetch is valid, and its answer is 412; 409 is a limit of the model.
 SETTINGS = """
 [checks.positive_data_acceptance]
 expected-statuses = ["2xx", 401, 404, 409, 412]
@@ -32,7 +31,7 @@ def main() -> int:
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--cases", type=int, default=600, help="cases per operation")
     parser.add_argument(
-        "--token", action="store_true", help="ask for a token, and check that it is asked for"
+        "--token", action="store_true", help="let the service require a token, and check that it does"
     )
     parser.add_argument(
         "--quick", action="store_true", help="leave out the systematic phase and the time limit"
@@ -65,7 +64,7 @@ def run(folder: Path, options: argparse.Namespace) -> int:
         ]
         tester += ["--max-examples", str(options.cases), "--seed", str(options.seed), "--no-color"]
         tester += ["--mode", "all"]
-        # A late answer is a failure with its time told, not an error of the network after the usual 10 s.
+        # A late answer is a failure with its time, not a network error after the usual 10 s.
         tester += [] if options.quick else ["--max-response-time", "5", "--request-timeout", "60"]
         tester += ["--phases", "examples,fuzzing" if options.quick else "examples,coverage,fuzzing"]
         tester += ["--header", f"Authorization: Bearer {token}"] if options.token else []
@@ -74,31 +73,31 @@ def run(folder: Path, options: argparse.Namespace) -> int:
         service.terminate()
         before = processor_time()
         ended = service.wait(30)
-    told = log.read_text()
-    broken = told.count(" 500 ") + told.count("Traceback")
+    text = log.read_text()
+    broken = text.count(" 500 ") + text.count("Traceback")
     print(
-        f"service ended with {ended}, {broken} internal errors in its log; {times(told, processor_time() - before)}"
+        f"service ended with {ended}, {broken} internal errors in its log; {times(text, processor_time() - before)}"
     )
     return int(found != 0 or ended != 0 or broken > 0)
 
 
 def processor_time() -> float:
-    """Of the processes that were started here and have ended, in seconds."""
+    """Seconds used by the processes that were started here and have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def times(told: str, used: float) -> str:
+def times(text: str, used: float) -> str:
     """How many requests there were, the slowest of them, and the processor time of all."""
-    answered = [(float(spent), route) for route, spent in LINE.findall(told)]
+    answered = [(float(spent), route) for route, spent in LINE.findall(text)]
     slowest = ", ".join(f"{spent:.0f} ms {route}" for spent, route in sorted(answered)[:-4:-1])
     return f"{len(answered)} requests in {used:.1f} s of processor time, slowest {slowest}"
 
 
 def port_of(service: subprocess.Popen[bytes], log: Path) -> int:
     while service.poll() is None:
-        if told := re.search(r"on port (\d+)", log.read_text()):
-            return int(told.group(1))
+        if found := re.search(r"on port (\d+)", log.read_text()):
+            return int(found.group(1))
         time.sleep(0.05)
     raise SystemExit(log.read_text())
 

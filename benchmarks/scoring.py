@@ -1,6 +1,6 @@
-"""Batch scoring with the ten best procedures: stays a second, with random models of the paper's three sizes.
+"""Stays scored per second, with the ten best procedures of each; random models of the paper's three sizes.
 
-Run: python benchmarks/scoring.py [stays]      (default 200,000; about 10 diagnoses a stay, 200 dimensions, 8 heads)
+Run: python benchmarks/scoring.py [stays]      (default 200,000; about 10 diagnoses each, 200 dimensions, 8 heads)
 """
 
 from __future__ import annotations
@@ -11,29 +11,19 @@ import time
 
 import numpy as np
 
-from dx2px.cohort import Ragged
-from dx2px.inference import AttentionScorer, rank
+from dx2px.ragged import Ragged
+from dx2px.scoring.attention import AttentionScorer
+from dx2px.scoring.scorer import rank
+from random_models import random_arrays
 
-DIM, HEADS, TOP = 200, 8, 10
+TOP = 10
 SIZES = {"small": (247, 75), "medium": (874, 258), "large": (2765, 819)}
 METHODS = ("e+sa+ma", "e+pooling")
 REPEATS = 5
 
 
-def random_arrays(
-    diagnoses: int, procedures: int, method: str, rng: np.random.Generator
-) -> dict[str, np.ndarray]:
-    shapes: dict[str, tuple[int, ...]] = {"U": (diagnoses, DIM), "V": (procedures, DIM)}
-    if "+sa" in method:
-        shapes |= {"A": (HEADS, DIM, DIM), "a": (HEADS, DIM), "B": (HEADS, HEADS), "b": (HEADS,)}
-    return {
-        name: (rng.standard_normal(shape) / shape[-1] ** 0.5).astype(np.float32)
-        for name, shape in shapes.items()
-    }
-
-
 def random_stays(stays: int, diagnoses: int, rng: np.random.Generator) -> Ragged:
-    """5 to 15 distinct diagnoses a stay: a random start and a random stride around the vocabulary."""
+    """Stays of 5 to 15 distinct diagnoses: a random start and a random stride around the vocabulary."""
     lengths = rng.integers(5, 16, stays)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
@@ -43,7 +33,7 @@ def random_stays(stays: int, diagnoses: int, rng: np.random.Generator) -> Ragged
 
 
 def stays_per_second(scorer: AttentionScorer, stays: Ragged, threads: int) -> float:
-    """The best of several runs; other programs on the machine only ever slow a run down."""
+    """The best of several runs: other programs on the machine can only slow a run down."""
     seconds = []
     for _ in range(REPEATS):
         start = time.perf_counter()
@@ -60,7 +50,7 @@ def main() -> None:
     for name, (diagnoses, procedures) in SIZES.items():
         rows = random_stays(stays if name == "small" else stays // 10, diagnoses, rng)
         for method in METHODS:
-            scorer = AttentionScorer(random_arrays(diagnoses, procedures, method, rng))
+            scorer = AttentionScorer(random_arrays(method, diagnoses, procedures))
             cells = [f"{stays_per_second(scorer, rows, n):,.0f}" for n in threads]
             print(f"| {name} ({diagnoses} · {procedures}) | {method} | {' | '.join(cells)} |", flush=True)
 

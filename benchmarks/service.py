@@ -1,11 +1,9 @@
-"""The service under load, on the loopback: requests a second, latencies, errors, processor time, memory.
-
-Needs `wrk` (Debian: apt install wrk).
+"""The service under load, on the loopback: requests per second, latencies, errors, processor time, memory.
 
 Run: python benchmarks/service.py [--model MODEL] [--seconds 60] [--requests 200000]
-
-One process serves; wrk drives it with 16 connections. Without a model, one of the paper's medium size is invented
-(874 diagnoses, 258 procedures, E+SA+MA, random vectors), which costs the same as a trained one.
+Needs `wrk` (Debian: apt install wrk). One process serves; wrk drives it with 16 connections. The default model has
+random weights and the paper's medium size (874 diagnoses, 258 procedures, E+SA+MA), which costs the same as a trained
+one. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-DIAGNOSES, PROCEDURES, DIM, HEADS = 874, 258, 200, 8
+DIAGNOSES, PROCEDURES = 874, 258
 BODIES = 500
 SCRIPT = """
 local bodies = {}
@@ -69,13 +67,13 @@ class Service:
 
     def _port(self) -> int:
         while self.process.poll() is None:
-            if told := re.search(r"on port (\d+)", self.log.read_text()):
-                return int(told.group(1))
+            if found := re.search(r"on port (\d+)", self.log.read_text()):
+                return int(found.group(1))
             time.sleep(0.05)
         raise SystemExit(self.log.read_text())
 
     def stop(self) -> int:
-        """End it as an operator would; its exit code."""
+        """End it as an operator would, and return its exit code."""
         self.process.terminate()
         return self.process.wait(30)
 
@@ -85,12 +83,12 @@ class Service:
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
     def processor_seconds(self) -> float:
-        """Spent so far, which other work on the machine changes less than it changes rates."""
+        """Processor time so far; other work on the machine changes it less than it changes rates."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def load(self, route: str, bodies: list[Any], seconds: int, folder: Path, connections: int = 16) -> Load:
-        """Drive a route with bodies in turn."""
+        """Drive a route with these bodies in turn."""
         lines = folder / "bodies"
         lines.write_text("\n".join(map(json.dumps, bodies)))
         script = folder / "load.lua"
@@ -105,7 +103,7 @@ class Service:
         return Load(int(requests), requests / microseconds * 1e6, p50, p99, int(errors))
 
     def check(self, route: str, body: Any) -> None:
-        """A question of the kind that will be asked is answered."""
+        """Make sure that a request of this kind is answered."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port)
         connection.request("POST", route, json.dumps(body), {"content-type": "application/json"})
         answer = connection.getresponse()
@@ -123,7 +121,7 @@ def main() -> None:
         raise SystemExit("This benchmark needs wrk: apt install wrk.")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        model = options.model or invented(folder / "model")
+        model = options.model or random_model(folder / "model")
         service = Service(model.resolve(), folder)
         try:
             measure(service, diagnoses_of(model), options, folder)
@@ -144,7 +142,7 @@ def measure(service: Service, codes: list[str], options: argparse.Namespace, fol
             "p99 < 200 ms",
         ),
     }
-    print("| route | requests/s | p50, ms | p99, ms | CPU, ms | errors | must (aim) |")
+    print("| route | requests/s | p50, ms | p99, ms | CPU per request, ms | errors | required (target) |")
     print("|---|---|---|---|---|---|---|")
     for title, (route, bodies, must) in routes.items():
         service.check(route, bodies[0])
@@ -192,45 +190,25 @@ def hook(codes: list[str]) -> dict[str, Any]:
 
 
 def diagnoses_of(model: Path) -> list[str]:
-    from dx2px.model.folder import read_folder
+    from dx2px.scoring.folder import read_folder
 
     return list(read_folder(model).diagnoses)
 
 
-def invented(path: Path) -> Path:
-    """A model of the paper's medium size with random vectors."""
-    import pyarrow as pa
-
+def random_model(path: Path) -> Path:
+    """A model of the paper's medium size with random weights."""
     from dx2px.codes import System, dictionary
-    from dx2px.model.folder import ModelFiles, write_folder
+    from random_models import write_random_model
 
     rng = np.random.default_rng(0)
 
-    def codes(system: System, count: int) -> tuple[str, ...]:
+    def codes(system: System, count: int) -> list[str]:
         listed = sorted(f"{system}:{code}" for code in dictionary(system))
-        return tuple(sorted(rng.choice(listed, count, replace=False).tolist()))
+        return sorted(rng.choice(listed, count, replace=False).tolist())
 
-    shapes = {
-        "U": (DIAGNOSES, DIM),
-        "V": (PROCEDURES, DIM),
-        "A": (HEADS, DIM, DIM),
-        "a": (HEADS, DIM),
-        "B": (HEADS, HEADS),
-        "b": (HEADS,),
-    }
-    files = ModelFiles(
-        method="e+sa+ma",
-        settings={"model": {"dim": DIM, "heads": HEADS}},
-        diagnoses=codes(System.ICD9CM, DIAGNOSES),
-        procedures=codes(System.ICD9PCS, PROCEDURES),
-        arrays={
-            name: (0.1 * rng.standard_normal(shape)).astype(np.float32) for name, shape in shapes.items()
-        },
-        history=pa.table({"epoch": [1]}),
-        card="# Invented, for measurement\n",
+    return write_random_model(
+        path, "e+sa+ma", codes(System.ICD9CM, DIAGNOSES), codes(System.ICD9PCS, PROCEDURES)
     )
-    write_folder(path, files)
-    return path
 
 
 if __name__ == "__main__":

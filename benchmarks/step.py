@@ -1,10 +1,9 @@
-"""Speed of the training step E+SA+MA against its references; prints a Markdown table.
+"""Speed of one training step of E+SA+MA, compared with references.
 
-    python benchmarks/step.py [--rounds 7] [--threads 2]
-
-All are timed in one run, in turns, and compared by the median of the ratios of each turn, so that a busy machine
-troubles them alike. Each step holds forward, backward, transport and the Adam update, on float32; weights are those
-after 100 steps, batches of 300 stays. Drawing the batch and its negatives is not part of any.
+Run: python benchmarks/step.py [--rounds 7] [--threads 2]
+All are timed in turns in one run and compared by the median of the ratios of each turn, so that a busy machine slows
+all of them alike. A step is forward, backward, transport and the Adam update, in float32; weights are those after 100
+steps, batches have 300 stays. Drawing the batch and its negatives is not included. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ import numba
 import numpy as np
 import torch
 
-from dx2px.model.batch import Batch
-from dx2px.model.network import ModelConfig, Network
-from dx2px.model.step import Stepper
+from dx2px.methods.paper.batch import PaperBatch
+from dx2px.methods.paper.network import PaperConfig, PaperNetwork
+from dx2px.methods.paper.step import PaperStep
 from references import SHAPES, Floor, Literal, Padded, Shape, batches
 
 LIMITS = {
@@ -41,7 +40,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     numba.set_num_threads(arguments.threads)
-    print("| shape | codes a batch | ours, ms | against | theirs, ms | ratio | must (aim) |")
+    print("| shape | codes per batch | ours, ms | compared with | theirs, ms | ratio | required (target) |")
     print("|---|---|---|---|---|---|---|")
     for shape in SHAPES:
         compare(shape, arguments.rounds)
@@ -49,14 +48,16 @@ def main() -> None:
 
 def compare(shape: Shape, rounds: int) -> None:
     made = batches(shape, 20)
-    network = Network(shape.diagnoses, shape.procedures, ModelConfig()).init(torch.Generator().manual_seed(0))
-    stepper = Stepper(network)
+    network = PaperNetwork(shape.diagnoses, shape.procedures, PaperConfig()).init(
+        torch.Generator().manual_seed(0)
+    )
+    stepper = PaperStep(network)
     for i in range(100):
         stepper.step(made[i % len(made)])
     codes = int(np.mean([len(np.unique(batch.diagnoses.values)) for batch in made]))
     padded, literal = (kind(copy.deepcopy(network)) for kind in (Padded, Literal))
     floor = Floor(codes, network.config.dim, network.config.heads)
-    runs: dict[str, Callable[[Batch], object]] = {"padded": padded.step, "floor": lambda _: floor.step()}
+    runs: dict[str, Callable[[PaperBatch], object]] = {"padded": padded.step, "floor": lambda _: floor.step()}
     if shape.name == "small":
         runs = {"literal": literal.step} | runs
     repeats = {"ours": 20, "floor": 20, "padded": 2, "literal": 1}
@@ -73,8 +74,8 @@ def compare(shape: Shape, rounds: int) -> None:
         )
 
 
-def timed(run: Callable[[Batch], object], made: list[Batch], repeats: int) -> float:
-    """Seconds a step: the median over different batches, after one to warm up."""
+def timed(run: Callable[[PaperBatch], object], made: list[PaperBatch], repeats: int) -> float:
+    """Seconds per step: the median over different batches, after one to warm up."""
     seconds = []
     for batch in made[: repeats + 1]:
         start = perf_counter()

@@ -1,11 +1,10 @@
-"""One epoch over stays that are held and over stays that pass by: stays a second and memory; prints a Markdown table.
+"""One epoch over stays in memory and over streamed stays: stays per second and memory.
 
-    python benchmarks/streaming.py [stays …]        (default 300000; the goal is stated for 10000000)
-    python benchmarks/streaming.py 10000000 --only stream --method e+sa+ma
-
-The cohort is the synthetic small one, written to a temporary folder. Each way runs in a fresh process, one after the
-other; the rate counts the whole epoch, with reading, without validation. Preparation is what comes before the first
-step: reading the cohort, or the passes for vocabularies, parts, counts and fingerprint.
+Run: python benchmarks/streaming.py [stays …] [--only stream] [--method e+sa+ma]
+By default 300,000 stays; the target is stated for 10,000,000. The cohort is the synthetic small one, written to a
+temporary folder. Each mode runs in a fresh process, one after the other; the rate counts the whole epoch, with reading,
+without validation. Preparation is what comes before the first step: reading the cohort, or the passes for vocabularies,
+parts, counts and fingerprint. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ import growth
 
 MEASURE = """
 import resource, sys, time
-path, way, method = sys.argv[1:]
+path, mode, method = sys.argv[1:]
 start = time.perf_counter()
 from dx2px.cohort import Cohort, CohortStream, split_cohort, split_stream
-from dx2px.evaluation.methods import loop_settings
+from dx2px.methods import recommender
 from dx2px.training.loop import Trainer
 from dx2px.training.stays import HeldStays
 from dx2px.training.streaming import StreamedStays
-config = loop_settings(method, dim=200, heads=8, alpha=0.1, epochs=1)
-if way == "memory":
+config = recommender(method, epochs=1).config
+if mode == "memory":
     cohort = Cohort.load(path)
     stays = HeldStays(cohort, split_cohort(cohort).training(0))
 else:
@@ -54,7 +53,7 @@ def main() -> None:
     parser.add_argument("--method", default="e+sa+ma")
     parser.add_argument("--only", choices=("memory", "stream"))
     arguments = parser.parse_args()
-    print("| stays | way | stays/s | against memory | peak memory, GB | preparation, s |")
+    print("| stays | mode | stays/s | relative to memory | peak memory, GB | preparation, s |")
     print("|---|---|---|---|---|---|", flush=True)
     seconds: dict[str, dict[int, float]] = {}
     for stays in arguments.stays:
@@ -62,22 +61,24 @@ def main() -> None:
             path = Path(folder) / "C.parquet"
             command = [sys.executable, "-m", "dx2px", "synthesize", "--stays", str(stays), "--out", str(path)]
             subprocess.run(command, check=True, capture_output=True)
-            for way, rate in compare(stays, path, arguments).items():
-                seconds.setdefault(way, {})[stays] = stays / rate
+            for mode, rate in compare(stays, path, arguments).items():
+                seconds.setdefault(mode, {})[stays] = stays / rate
     if len(arguments.stays) > 1:
-        print("\n" + "\n".join(growth.sentence(f"{way}, an epoch", of) for way, of in seconds.items()))
+        print("\n" + "\n".join(growth.sentence(f"{mode}, an epoch", of) for mode, of in seconds.items()))
 
 
 def compare(stays: int, path: Path, arguments: argparse.Namespace) -> dict[str, float]:
-    """Stays a second of each way; prints a row of each."""
+    """Stays per second of each mode; prints one row each."""
     rates: dict[str, float] = {}
-    for way in (arguments.only,) if arguments.only else ("memory", "stream"):
-        command = [sys.executable, "-c", MEASURE, str(path), way, arguments.method]
+    for mode in (arguments.only,) if arguments.only else ("memory", "stream"):
+        command = [sys.executable, "-c", MEASURE, str(path), mode, arguments.method]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         rate, peak, preparation = map(float, done.stdout.split())
-        rates[way] = rate
+        rates[mode] = rate
         against = f"{rate / rates['memory']:.2f}" if "memory" in rates else "–"
-        print(f"| {stays:,} | {way} | {rate:,.0f} | {against} | {peak:.2f} | {preparation:.0f} |", flush=True)
+        print(
+            f"| {stays:,} | {mode} | {rate:,.0f} | {against} | {peak:.2f} | {preparation:.0f} |", flush=True
+        )
     return rates
 
 

@@ -1,10 +1,9 @@
 """Speed, memory and difficulty of synthetic cohorts.
 
-    python benchmarks/synthesize.py [--stays 1000000]
-
-First table: time and peak memory of `synthesize`, files included, each run in a process of its own.
-Second table: top-1 accuracy of naming each procedure's cause, by the generator's posterior (the best
-possible), by co-occurrence lift, and at random.
+Run: python benchmarks/synthesize.py [--stays 1000000]
+First table: time and peak memory of `synthesize`, writing included, each run in a process of its own.
+Second table: how often the cause of a procedure is named, by the generator's posterior (the best possible), by
+co-occurrence lift, and at random.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from dx2px.cohort import Cohort
-from dx2px.cohort.synthetic import PRESETS, SyntheticConfig, Truth, generate, synthesize
+from dx2px.lab.synthetic import PRESETS, SyntheticConfig, Truth, generate, synthesize
 
 
 def main() -> None:

@@ -1,10 +1,9 @@
-"""Speed of the transport kernel against POT's exact solver called stay by stay; prints a Markdown table.
+"""Speed of the transport solver, compared with POT's exact solver called stay by stay.
 
-    python benchmarks/transport.py [--stays 3000] [--rounds 7] [--threads 2]
-
-Cosine costs of random embeddings and of ones trained for 100 steps, 1–41 × 1–40 codes a stay, about 10 × 4.
-POT takes float64 and solves exactly; ours takes float32 and stops by itself at its default tolerances, which keeps the
-mean relative distance from the optimum, shown in the table, well below 0.5 %. Timed in turns, median of the ratios.
+Run: python benchmarks/transport.py [--stays 3000] [--rounds 7] [--threads 2]
+Cosine costs of random embeddings and of embeddings trained for 100 steps; stays of 1–41 × 1–40 codes, about 10 × 4.
+POT solves exactly in float64; ours runs in float32 and stops at its default tolerances, which keeps the mean relative
+distance from the optimum, shown in the table, well below 0.5 %. Timed in turns, median of the ratios. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -17,11 +16,12 @@ import numpy as np
 import ot
 import torch
 
-from dx2px.model import objective
-from dx2px.model.batch import Batch
-from dx2px.model.network import InitConfig, ModelConfig, Network
-from dx2px.model.step import Stepper
-from dx2px.model.transport import TransportConfig, solve
+from dx2px.methods.initial import InitConfig
+from dx2px.methods.paper import objective
+from dx2px.methods.paper.batch import PaperBatch
+from dx2px.methods.paper.network import PaperConfig, PaperNetwork
+from dx2px.methods.paper.step import PaperStep
+from dx2px.methods.paper.transport import TransportConfig, solve
 from references import SHAPES, batches
 
 
@@ -37,21 +37,22 @@ def main() -> None:
     numba.set_num_threads(arguments.threads)
     shape = SHAPES[1]
     (batch,) = batches(shape, 1, arguments.stays)
-    network = Network(shape.diagnoses, shape.procedures, ModelConfig())
+    network = PaperNetwork(shape.diagnoses, shape.procedures, PaperConfig())
     network.init(torch.Generator().manual_seed(0), InitConfig("normal", 0.1))
     print(
-        "| costs of | ours, µs a stay | POT, µs | ratio | must (aim) | mean gap | p99 gap | steps | unconverged |"
+        "| costs of | ours, µs per stay | POT, µs per stay | ratio | required (target) "
+        "| mean gap | p99 gap | steps | unconverged |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
     compare("random embeddings", network, batch, arguments.rounds)
     network.init(torch.Generator().manual_seed(0))
-    stepper, training = Stepper(network), batches(shape, 20, seed=1)
+    stepper, training = PaperStep(network), batches(shape, 20, seed=1)
     for i in range(100):
         stepper.step(training[i % 20])
     compare("trained embeddings", network, batch, arguments.rounds)
 
 
-def compare(name: str, network: Network, batch: Batch, rounds: int) -> None:
+def compare(name: str, network: PaperNetwork, batch: PaperBatch, rounds: int) -> None:
     with torch.no_grad():
         C = objective.cosine_costs(network.U, network.V, batch).numpy()
         mu = network.significance(batch.diagnoses).numpy()
@@ -61,7 +62,7 @@ def compare(name: str, network: Network, batch: Batch, rounds: int) -> None:
         zip(*(_split(x, n) for x, n in ((C, rows * columns), (mu, rows), (nu, columns))), strict=True)
     )
     exact = [(w / w.sum(), v / v.sum(), np.ascontiguousarray(c.reshape(len(w), -1))) for c, w, v in stays]
-    result = solve(C, mu, nu, rows, columns)
+    result = solve(C, mu, nu, rows, columns)  # compiles
     ours, theirs = [], []
     for _ in range(rounds):
         start = perf_counter()

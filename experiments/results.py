@@ -1,8 +1,8 @@
 """All results of `experiments/results.toml`: prepare the cohorts, run what is not kept, make every table and figure.
 
 Run: python experiments/results.py [--data ../shared/data] [--cohorts build/cohorts] [--jobs 2] [--tables-only]
-An interrupted run goes on where it stopped: each (cohort, method, fold) is a file under results/. Documents are renewed
-between their markers, so their numbers are those of the kept runs.
+An interrupted run goes on where it stopped: every run that has ended is kept under results/. The parts of documents
+between markers are regenerated, so their numbers are those of the kept runs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,10 +20,10 @@ from dx2px.cli.console import remark, sleep_while_waiting
 from dx2px.errors import Dx2pxError, InputError
 
 if TYPE_CHECKING:
-    from dx2px.cohort import Summary
-    from dx2px.evaluation.benchmark import Job
-    from dx2px.evaluation.benchmark.tables import Row
-    from dx2px.evaluation.experiment import CohortSpec, Experiment
+    from dx2px.cohort import KindSummary, Summary
+    from dx2px.lab.benchmark import Job
+    from dx2px.lab.benchmark.tables import Row
+    from dx2px.lab.experiment import CohortSpec, Experiment
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "experiments" / "results.toml"
@@ -32,6 +32,17 @@ DATA = ROOT.parent / "shared" / "data"
 NOTHING = "*No run is kept yet.*"
 SLOW = ("dwl", "gwl")
 DOCUMENTS = ("README.md", "docs/results.md", "benchmarks/README.md")
+# The README's table: real stays, the medium size, and the methods that a newcomer wants to see.
+HEADLINE_COHORT = "nhds_medium"
+HEADLINE = {
+    "popularity": "the most frequent procedures, for every stay",
+    "word2vec": "a baseline of the paper",
+    "bpr": "the paper's best baseline",
+    "mlp": "a plain neural network",
+    "e+pooling": "the paper's simplest variant",
+    "e+sa+ma": "the paper's full model",
+    "coupling": "the default of dx2px",
+}
 
 
 def results(
@@ -44,30 +55,29 @@ def results(
     experiment: Annotated[Path, typer.Option(help="What to run.")] = FILE,
     out: Annotated[Path, typer.Option(help="The folder of the results.")] = RESULTS,
 ) -> None:
-    """Run what is not kept yet, then make tables, figures and, of this project's own results, its documents."""
+    """Run what is not kept yet, then make tables and figures, and for this project's own results its documents."""
     sleep_while_waiting()
-    from dx2px.evaluation.experiment import load_experiment
+    from dx2px.lab.experiment import load_experiment
 
     loaded = load_experiment(experiment)
     problems = [] if tables_only else run_missing(loaded, data, cohorts, jobs, out)
     write_tables(loaded, out)
     if (experiment, out) == (FILE, RESULTS):
         write_documents(loaded, out)
-        remark(f"Renewed: {', '.join(DOCUMENTS)}.")
+        remark(f"Regenerated: {', '.join(DOCUMENTS)}.")
     if problems:
         raise InputError(" ".join(problems))
     remark(f"Tables and figures are in {out}.")
 
 
 def run_missing(experiment: Experiment, data: Path, cohorts: Path, workers: int, out: Path) -> list[str]:
-    """Make the cohorts that are needed and run all jobs without a result; what could not be done, in sentences."""
+    """Make the cohorts that are needed and run all jobs without a result; returns what could not be done."""
     problems = []
     everything = [job for some in plans(experiment, out, cohorts).values() for job in some]
     waiting = {job.name for job in everything if job.result() is None}
+    described = kept_cohorts(out)
     for spec in experiment.cohorts:
-        drawn = (out / "cohorts" / f"{spec.name}.json").exists()
-        measured = not spec.preset or attainable_file(spec, out).exists()
-        if spec.name not in waiting and drawn and measured:
+        if spec.name not in waiting and spec.name in described:
             continue
         try:
             make_cohort(spec, data, cohorts)
@@ -76,16 +86,15 @@ def run_missing(experiment: Experiment, data: Path, cohorts: Path, workers: int,
             everything = [job for job in everything if job.name != spec.name]
         else:
             summarise(experiment, spec, cohorts, out)
-    failed = run_jobs(everything, workers, "results")
-    reasons = [f"{job.file.relative_to(out)}: {job.failure.read_text().strip()}." for job in failed]
-    return problems + reasons
+    failures = run_jobs(everything, workers, "results")
+    return problems + [f"{failure.job.title}: {failure.reason}." for failure in failures]
 
 
 def make_cohort(spec: CohortSpec, data: Path, cohorts: Path) -> None:
-    """The cohort file, unless it is there already; it must be the one that the kept runs are of."""
+    """The cohort file, unless it is there already; it must hold the stays of the kept runs."""
     from dx2px.cohort import prepare
-    from dx2px.cohort.synthetic import PRESETS, synthesize
-    from dx2px.evaluation.benchmark import CohortId
+    from dx2px.lab.benchmark import CohortId
+    from dx2px.lab.synthetic import PRESETS, synthesize
 
     path = spec.at(cohorts)
     if not path.exists() and spec.preset:
@@ -94,34 +103,40 @@ def make_cohort(spec: CohortSpec, data: Path, cohorts: Path) -> None:
         source = data / str(spec.file)
         if not source.is_file():
             raise InputError(
-                f"{spec.name} was left out: {source} is absent (say where the open data lie with DATA=…)."
+                f"{spec.name} was left out: {source} is absent. Name the folder of the open data: DATA=FOLDER."
             )
         prepare("nhds", source, path, min_count=spec.min_count)
     if CohortId.of(path).data != spec.data:
-        raise InputError(
-            f"{spec.name} was left out: {path} does not hold the stays that the kept runs are of."
-        )
+        raise InputError(f"{spec.name} was left out: {path} does not hold the stays of the kept runs.")
 
 
 def summarise(experiment: Experiment, spec: CohortSpec, cohorts: Path, out: Path) -> None:
     """Keep a cohort's numbers, from which its histograms can be drawn again, and what can be attained on it."""
     from dx2px.cohort import Cohort, describe
     from dx2px.cohort.splits import split_cohort
-    from dx2px.cohort.synthetic import Truth
-    from dx2px.evaluation.attainable import attainable
+    from dx2px.lab.attainable import attainable
+    from dx2px.lab.synthetic import Truth
     from dx2px.storage import write_text
 
     cohort = Cohort.load(spec.at(cohorts))
-    write_text(out / "cohorts" / f"{spec.name}.json", json.dumps(asdict(describe(cohort, top=0)), indent=1))
+    found = {"summary": asdict(describe(cohort, top=0))}
     if spec.preset:
         links = Truth.load(spec.at(cohorts)).links
         best = attainable(cohort, links, split_cohort(cohort, by=experiment.config.split_by).test)
-        write_text(attainable_file(spec, out), json.dumps(best.to_dict(), indent=1))
+        found["attainable"] = best.to_dict()
+    write_text(cohorts_file(out), json.dumps(kept_cohorts(out) | {spec.name: found}, indent=1) + "\n")
 
 
-def attainable_file(spec: CohortSpec, out: Path) -> Path:
-    """Where the best that any method could do on a synthetic cohort is kept."""
-    return out / "cohorts" / f"{spec.name}.attainable.json"
+def cohorts_file(out: Path) -> Path:
+    """Where the numbers of all cohorts are kept."""
+    return out / "cohorts" / "cohorts.json"
+
+
+def kept_cohorts(out: Path) -> dict[str, Any]:
+    """For each cohort by name: its summary, and for a synthetic one the best that any method could do."""
+    file = cohorts_file(out)
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    return found
 
 
 def plans(experiment: Experiment, out: Path, cohorts: Path = Path()) -> dict[str, list[Job]]:
@@ -133,7 +148,7 @@ def plans(experiment: Experiment, out: Path, cohorts: Path = Path()) -> dict[str
 
 def write_tables(experiment: Experiment, out: Path) -> None:
     """The files of every group and sweep, and the histograms."""
-    from dx2px.report.benchmark_files import write_benchmark, write_sweep
+    from dx2px.lab.benchmark.files import write_benchmark, write_sweep
     from dx2px.report.histograms import save_histogram_row
 
     for group in experiment.groups:
@@ -149,18 +164,18 @@ def summaries(experiment: Experiment, group: str, out: Path) -> dict[str, Summar
     from dx2px.cohort import KindSummary, Summary
 
     found = {}
+    kept = kept_cohorts(out)
     for spec in experiment.cohorts:
-        file = out / "cohorts" / f"{spec.name}.json"
-        if spec.group == group and file.exists():
-            record = json.loads(file.read_text(encoding="utf-8"))
+        if spec.group == group and spec.name in kept:
+            record = kept[spec.name]["summary"]
             kinds = {kind: KindSummary(**record[kind]) for kind in ("diagnoses", "procedures")}
             found[spec.name] = Summary(**(record | kinds))
     return found
 
 
 def write_documents(experiment: Experiment, out: Path) -> None:
-    """Renew the made parts of the documents."""
-    from dx2px.report.blocks import with_blocks
+    """Regenerate the parts of the documents between markers."""
+    from dx2px.lab.blocks import with_blocks
     from dx2px.storage import write_text
 
     made = blocks(experiment, out)
@@ -173,12 +188,12 @@ def write_documents(experiment: Experiment, out: Path) -> None:
 
 
 def blocks(experiment: Experiment, out: Path) -> dict[str, str]:
-    """Every made part of the documents, by name."""
-    from dx2px.evaluation.benchmark import compare, rows_of, rules_of
-    from dx2px.report.benchmark import markdown, summary_markdown
-    from dx2px.report.benchmark_costs import costs_markdown, plan_markdown
-    from dx2px.report.comparisons import f1_markdown
-    from dx2px.report.scoring_rules import rules_markdown
+    """Every generated part of the documents, by name."""
+    from dx2px.lab.benchmark import compare, rows_of, rules_of
+    from dx2px.lab.benchmark.comparison_tables import f1_markdown
+    from dx2px.lab.benchmark.costs import costs_markdown, plan_markdown
+    from dx2px.lab.benchmark.markdown import markdown, summary_markdown
+    from dx2px.lab.benchmark.rules_table import rules_markdown
 
     made = {"plan": plan_markdown(budget(experiment, out))}
     for group in experiment.groups:
@@ -198,7 +213,24 @@ def blocks(experiment: Experiment, out: Path) -> dict[str, str]:
         if any(spec.preset for spec in experiment.cohorts if spec.group == group):
             best = attainables(experiment, group, out)
             made[f"attainable {group}"] = attainable_markdown(best, rows) if best else ""
+        if shown := [row for row in rows if row.cohort == HEADLINE_COHORT]:
+            made["headline"] = headline_markdown(shown)
     return {name: text or NOTHING for name, text in (made | sweep_blocks(experiment, out)).items()}
+
+
+def headline_markdown(rows: Sequence[Row]) -> str:
+    """F1 of a few methods on one cohort; the best of all its methods is bold."""
+    from dx2px.lab.benchmark.markdown import best_of
+    from dx2px.lab.tables import table
+
+    best = best_of(rows)
+    lines = []
+    for row in rows:
+        if row.method in HEADLINE:
+            means = {column: f"{row.cells[column].mean:.1f}" for column in (("1", "f1"), ("5", "f1"))}
+            cells = [f"**{text}**" if row.method in best[column] else text for column, text in means.items()]
+            lines.append([f"`{row.method}`", HEADLINE[row.method], *cells])
+    return table(["method", "what it is", "F1@1, %", "F1@5, %"], lines, right=2)
 
 
 def budget(experiment: Experiment, out: Path) -> dict[str, list[Job]]:
@@ -214,8 +246,8 @@ def budget(experiment: Experiment, out: Path) -> dict[str, list[Job]]:
 
 def sweep_blocks(experiment: Experiment, out: Path) -> dict[str, str]:
     """A table for each sweep."""
-    from dx2px.evaluation.benchmark import rows_of
-    from dx2px.report.sweep import sweep_markdown
+    from dx2px.lab.benchmark import rows_of
+    from dx2px.lab.benchmark.sweep_figure import sweep_markdown
 
     made = {}
     for over, planned in experiment.sweep_jobs(Path(), out).items():
@@ -232,57 +264,61 @@ def planned_with_runs(made: Mapping[str, str]) -> list[str]:
 
 def cohorts_markdown(kept: Mapping[str, Summary]) -> str:
     """What the cohorts hold."""
-    head = ("cohort", "stays", "diagnoses", "a stay", "procedures", "a stay")
-    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for name, one in kept.items():
-        kinds = (one.diagnoses, one.procedures)
-        cells = " | ".join(f"{kind.codes:,} | {kind.mean:.2f}" for kind in kinds)
-        lines.append(f"| {name} | {one.stays:,} | {cells} |")
-    return "\n".join(lines) + "\n"
+    from dx2px.lab.tables import table
+
+    def cells(kind: KindSummary) -> tuple[str, str]:
+        return f"{kind.codes:,}", f"{kind.mean:.2f}"
+
+    head = ("cohort", "stays", "diagnosis codes", "per stay", "procedure codes", "per stay")
+    rows = (
+        [name, f"{one.stays:,}", *cells(one.diagnoses), *cells(one.procedures)] for name, one in kept.items()
+    )
+    return table(head, rows)
 
 
 def attainables(experiment: Experiment, group: str, out: Path) -> dict[str, dict[str, float]]:
     """F1 of the best possible ranking on each synthetic cohort of a group, by L, where it is kept."""
-    files = {spec.name: attainable_file(spec, out) for spec in experiment.cohorts if spec.group == group}
+    kept = kept_cohorts(out)
     return {
-        name: {L: one["f1"] for L, one in json.loads(file.read_text(encoding="utf-8"))["top"].items()}
-        for name, file in files.items()
-        if file.exists()
+        spec.name: {L: one["f1"] for L, one in kept[spec.name]["attainable"]["top"].items()}
+        for spec in experiment.cohorts
+        if spec.group == group and "attainable" in kept.get(spec.name, {})
     }
 
 
 def attainable_markdown(best: Mapping[str, Mapping[str, float]], rows: Sequence[Row]) -> str:
     """What can be attained, then the share of it that each method reaches, per cent."""
+    from dx2px.lab.tables import table
+
     columns = [(cohort, L) for L in ("1", "5") for cohort in best]
-    head = [f"{cohort}, F1@{L}" for cohort, L in columns]
     found = {(row.cohort, row.method): row for row in rows}
-    lines = [f"| | {' | '.join(head)} |", "|---" * (len(head) + 1) + "|"]
-    lines.append(f"| attainable F1 | {' | '.join(f'{best[cohort][L]:.1f}' for cohort, L in columns)} |")
-    for method in dict.fromkeys(row.method for row in rows):
-        shares = [
-            f"{100 * found[cohort, method].cells[L, 'f1'].mean / best[cohort][L]:.1f}"
-            if (cohort, method) in found
-            else "–"
-            for cohort, L in columns
-        ]
-        lines.append(f"| {method}, % of it | {' | '.join(shares)} |")
-    return "\n".join(lines) + "\n"
+
+    def share(cohort: str, L: str, method: str) -> str:
+        row = found.get((cohort, method))
+        return "–" if row is None else f"{100 * row.cells[L, 'f1'].mean / best[cohort][L]:.1f}"
+
+    lines = [["attainable F1", *(f"{best[cohort][L]:.1f}" for cohort, L in columns)]]
+    lines += [
+        [f"{method}, % of attainable", *(share(*column, method) for column in columns)]
+        for method in dict.fromkeys(row.method for row in rows)
+    ]
+    return table(["", *(f"{cohort}, F1@{L}" for cohort, L in columns)], lines)
 
 
 def missing_markdown(jobs: Sequence[Job]) -> str:
-    """Which planned folds are not in the table yet, so that no reader takes a part for the whole."""
+    """Which planned folds are not in the table yet, so that nobody mistakes a part for the whole."""
     missing: dict[str, dict[str, int]] = {}
     for job in jobs:
         if job.result() is None:
             by_method = missing.setdefault(job.name, {})
             by_method[job.method] = by_method.get(job.method, 0) + 1
     if not missing:
-        return "Every planned fold is in.\n"
+        return "All planned folds have been run.\n"
     parts = (
         f"{name}: {', '.join(f'{method} {number}' for method, number in some.items())}"
         for name, some in missing.items()
     )
-    return "Folds still to run, by cohort and method. " + ". ".join(parts) + ".\n"
+    return "Folds not run yet, by cohort and method. " + ". ".join(parts) + ".\n"
 
 
 if __name__ == "__main__":

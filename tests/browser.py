@@ -1,4 +1,4 @@
-"""Debian's Chromium without a window, for the tests of pages."""
+"""Headless Chromium, for the tests of pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 @contextmanager
 def chromium(width: int, height: int) -> Iterator[Any]:
-    """A browser with a window of this size; the test skips where there is none."""
+    """A browser with a window of this size; the test is skipped if Chromium is not installed."""
     pytest.importorskip("selenium", reason="selenium is not installed")
     from selenium import webdriver
 

@@ -1,42 +1,97 @@
-"""What the documents promise can be found: files they link to, commands they name, no path of a machine."""
+"""What the documents promise can be found: files they link to, commands they name, names they import."""
 
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import dx2px
+
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md")]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+DOCUMENTS = [*ROOT.glob("*.md"), *PAGES, *ROOT.glob("benchmarks/*.md")]
+README_WORDS = 800
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_links_lead_somewhere(path: Path) -> None:
-    targets = re.findall(r"\]\(([^)#]+)\)", path.read_text())
+    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text())
     missing = [t for t in targets if "://" not in t and not (path.parent / t).exists()]
     assert not missing
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
-def test_commands_exist(path: Path) -> None:
-    helped = subprocess.run(
-        [sys.executable, "-m", "dx2px", "--help"], capture_output=True, text=True, check=True
-    )
-    commands = set(re.findall(r"^  (\w+)  ", helped.stdout, re.MULTILINE))
+@pytest.fixture(scope="module")
+def commands() -> set[str]:
+    asked = [sys.executable, "-m", "dx2px", "--help"]
+    helped = subprocess.run(asked, capture_output=True, text=True, check=True)
+    return set(re.findall(r"^  (\w+)  ", helped.stdout, re.MULTILINE))
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_commands_exist(path: Path, commands: set[str]) -> None:
     code = " ".join(re.findall(r"```.*?```|`[^`]+`", path.read_text(), re.DOTALL))
-    named = set(re.findall(r"(?:^|[`\n])dx2px (\w+)", code))
+    named = set(re.findall(r"(?:^|[`\n/])dx2px ([a-z]+)", code))
     assert named <= commands
     makefile = (ROOT / "Makefile").read_text()
     for target in re.findall(r"`make (\w+)`|^make (\w+)", path.read_text(), re.MULTILINE):
         assert f"\n{''.join(target)}:" in makefile
 
 
-def test_the_command_that_readme_shows_for_python_works() -> None:
-    block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert block is not None
-    imported = re.findall(r"^from dx2px import (.+)$", block.group(1), re.MULTILINE)
-    code = "\n".join(f"from dx2px import {names}" for names in imported)
-    subprocess.run([sys.executable, "-c", code], check=True)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_names_imported_in_examples_exist(path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL)
+    for module, names in re.findall(r"^from (dx2px[\w.]*) import (.+)$", "\n".join(blocks), re.MULTILINE):
+        code = f"from {module} import {names}"
+        exec(code, {})
+
+
+def test_every_command_is_shown(commands: set[str]) -> None:
+    tour = (DOCS / "guides/commands.md").read_text()
+    assert {command for command in commands if f"dx2px {command} " not in tour} <= {"demo"}
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().split()) < README_WORDS
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = {DOCS / "index.md"}
+    for index in (DOCS / "index.md", DOCS / "api/index.md"):
+        for tree in re.findall(r"```\{toctree\}\n(.*?)```", index.read_text(), re.DOTALL):
+            entries = re.findall(r"^(?!:)(?:.*<)?([\w/-]+)>?$", tree, re.MULTILINE)
+            listed |= {index.parent / f"{entry}.md" for entry in entries}
+    assert listed == set(PAGES)
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    pages = "\n".join(page.read_text() for page in (DOCS / "api").glob("*.md"))
+    named = re.findall(r"^\.\. auto(?:class|function|exception):: (\w+)$", pages, re.MULTILINE)
+    assert sorted(named) == sorted(set(dx2px.__all__) - {"__version__"})
+
+
+@pytest.mark.slow
+def test_the_tutorial_runs_from_nothing(tmp_path: Path) -> None:
+    """Its commands in their order, then its Python, in one empty folder."""
+    blocks = re.findall(
+        r"^```(\w*)\n(.*?)^```$", (DOCS / "tutorial.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    for language, block in blocks:
+        if block.startswith("stay,kind,code"):
+            (tmp_path / "my_stays.csv").write_text(block)
+        elif language == "python" or block.startswith("dx2px "):
+            words = ["-c", block] if language == "python" else ["-m", *shlex.split(block)]
+            done = subprocess.run(
+                [sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, (block, done.stderr)
+    assert "A3" in (tmp_path / "findings.csv").read_text()

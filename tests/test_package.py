@@ -49,4 +49,4 @@ def test_help_costs_under_half_a_second() -> None:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
     assert "prepare" in done.stdout
-    assert "no medical advice" in " ".join(done.stdout.split())
+    assert "not medical advice" in " ".join(done.stdout.split())

@@ -1,4 +1,4 @@
-"""The published results: documents say what the kept runs say, no run is orphaned, and one command makes it all."""
+"""The published results: documents say what the kept runs say, every run is used, and one command makes it all."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import pyarrow.parquet as pq
 import pytest
 
 from dx2px.cohort import Cohort
-from dx2px.cohort.synthetic import PRESETS, synthesize
-from dx2px.evaluation.experiment import Experiment, load_experiment
-from dx2px.report.blocks import blocks_of
-from dx2px.training.checkpoint import fingerprint
+from dx2px.cohort.fingerprint import fingerprint
+from dx2px.lab.benchmark import RunStore
+from dx2px.lab.blocks import blocks_of
+from dx2px.lab.experiment import Experiment, load_experiment
+from dx2px.lab.synthetic import PRESETS, synthesize
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "experiments" / "results.py"
@@ -38,29 +40,42 @@ def experiment(script: ModuleType) -> Experiment:
 
 
 def test_the_documents_say_what_the_kept_runs_say(script: ModuleType, experiment: Experiment) -> None:
-    """Where this fails, `make tables` renews them."""
+    """Where this fails, `make tables` regenerates them."""
     made = {name: text.rstrip() + "\n" for name, text in script.blocks(experiment, ROOT / "results").items()}
+    shown = set()
     for document in script.DOCUMENTS:
         kept = blocks_of((ROOT / document).read_text(encoding="utf-8"))
         assert kept
         assert kept == {name: made[name] for name in kept}
-    shown = blocks_of((ROOT / "docs/results.md").read_text(encoding="utf-8"))
-    assert shown.keys() == made.keys()
+        shown |= kept.keys()
+    assert shown == made.keys()
 
 
 def test_every_kept_run_is_part_of_the_experiment(script: ModuleType, experiment: Experiment) -> None:
-    """A run of other settings or stays would lie there unseen: delete it, or run it again."""
+    """A run of other settings or stays would lie there unseen: run it again."""
     out = ROOT / "results"
-    standing = {
-        job.file
-        for jobs in script.plans(experiment, out).values()
-        for job in jobs
-        if job.result() is not None
-    }
-    folders = [*experiment.groups, "sweeps"]
-    kept = {file for folder in folders for file in (out / folder).rglob("fold*.json")}
-    assert kept == standing
-    assert all(file.with_suffix(".npz").exists() for file in kept)
+    jobs = [job for some in script.plans(experiment, out).values() for job in some]
+    assert all(job.hits() is not None for job in jobs if job.result() is not None)
+    for name in [*experiment.groups, "sweeps"]:
+        store = RunStore(out / name)
+        assert store.records().keys() == {
+            job.id for job in jobs if job.folder == store.folder and job.result()
+        }
+        assert pq.read_metadata(store.hits_file).num_rows == len(store.records())
+
+
+def test_every_kept_number_follows_from_the_kept_hits(script: ModuleType, experiment: Experiment) -> None:
+    jobs = [job for some in script.plans(experiment, ROOT / "results").values() for job in some]
+    for job in jobs[:: len(jobs) // 25]:
+        record, hits = job.result(), job.hits()
+        assert record is not None
+        assert hits is not None
+        for L, means in hits.to_dict()["top"].items():
+            assert record["test"]["top"][L] == pytest.approx(means, rel=1e-9)
+
+
+def test_results_are_few_files() -> None:
+    assert sum(path.is_file() for path in (ROOT / "results").rglob("*")) <= 30
 
 
 def test_a_synthetic_preset_is_still_the_cohort_of_its_runs(experiment: Experiment, tmp_path: Path) -> None:
@@ -116,11 +131,11 @@ data = "{"0" * 64}"
     assert "nhds.txt is absent" in done.stderr
     assert "Traceback" not in done.stderr
     out = tmp_path / "out"
-    runs = sorted(file.relative_to(out / "synthetic/runs/syn") for file in out.rglob("fold*.json"))
-    assert [str(file) for file in runs] == [
-        "cooccurrence/fold0.json",
-        "popularity/fold0.json",
-        "popularity/fold1.json",
+    runs = pq.read_table(out / "synthetic" / "runs.parquet", columns=["cohort", "method", "fold"]).to_pylist()
+    assert [tuple(run.values()) for run in runs] == [
+        ("syn", "cooccurrence", 0),
+        ("syn", "popularity", 0),
+        ("syn", "popularity", 1),
     ]
     names = {
         "results.md",
@@ -128,11 +143,12 @@ data = "{"0" * 64}"
         "results.html",
         "results.png",
         "runs.parquet",
+        "hits.parquet",
         "comparisons.md",
-        "runs",
     }
     assert {path.name for path in (out / "synthetic").iterdir()} == names
-    assert json.loads((out / "cohorts" / "syn.json").read_text())["stays"] == PRESETS["small"].stays
+    kept = json.loads((out / "cohorts" / "cohorts.json").read_text())
+    assert kept["syn"]["summary"]["stays"] == kept["syn"]["attainable"]["stays"] * 5 == PRESETS["small"].stays
     assert (out / "cohorts" / "synthetic.png").read_bytes().startswith(b"\x89PNG")
 
     before = {path: path.read_bytes() for path in out.rglob("*.md")}

@@ -1,4 +1,4 @@
-"""All or nothing: what a failed write leaves behind."""
+"""Files are written as a whole or not at all; what a failed write leaves behind."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ def test_an_error_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["file.txt"]
 
 
-def test_places_that_no_file_can_have_are_refused_before_any_work(tmp_path: Path) -> None:
+def test_impossible_paths_are_refused_before_any_work(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("kept")
     check_place(tmp_path / "new" / "deep" / "file")
-    for place, said in ((tmp_path, "is a folder"), (tmp_path / "file" / "below", "is a file, so below")):
-        with pytest.raises(InputError, match=said):
+    for place, problem in ((tmp_path, "is a folder"), (tmp_path / "file" / "below", "is a file, so below")):
+        with pytest.raises(InputError, match=problem):
             check_place(place)
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=problem):
             write_text(place, "text")
     assert (tmp_path / "file").read_text() == "kept"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_the_draft_stands_in_the_same_folder_and_is_hidden(tmp_path: Path) -> None:
+def test_the_draft_is_in_the_same_folder_and_hidden(tmp_path: Path) -> None:
     with atomic_path(tmp_path / "file.txt") as draft:
         assert draft.parent == tmp_path
         assert draft.name.startswith(".")

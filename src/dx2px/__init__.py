@@ -1,6 +1,6 @@
 """dx2px: from the diagnoses of a hospital stay to its procedures, with reasons.
 
-It learns from coded stays and reproduces coding habits; it is a research tool and gives no medical advice.
+It learns from coded stays and reproduces coding habits; it is a research tool, and its answers are not medical advice.
 
 Names are loaded when first used, so that importing dx2px is quick and needs no optional dependency.
 """
@@ -13,6 +13,13 @@ from typing import TYPE_CHECKING, Any
 from dx2px.version import __version__
 
 if TYPE_CHECKING:
+    from dx2px.answers import Model, export
+    from dx2px.answers.audit import audit_stay
+    from dx2px.answers.audit_file import audit_file
+    from dx2px.answers.audit_stream import audit_batches
+    from dx2px.answers.defects import AuditSettings
+    from dx2px.answers.population import score_batches
+    from dx2px.answers.population_file import score_file
     from dx2px.codes import System, find, normalize, resolve, title
     from dx2px.cohort import (
         Cohort,
@@ -25,16 +32,12 @@ if TYPE_CHECKING:
         split_cohort,
     )
     from dx2px.errors import CodeError, CohortError, Dx2pxError, InputError, ModelError, TrainingError
-    from dx2px.evaluation.estimator import ProcedureRecommender
-    from dx2px.evaluation.run import RunConfig, SplitConfig, Trained, train
-    from dx2px.inference import Model, export
-    from dx2px.inference.audit import audit_stay
-    from dx2px.inference.audit_file import audit_file
-    from dx2px.inference.audit_stream import audit_batches
-    from dx2px.inference.population import score_batches
-    from dx2px.inference.population_file import score_file
-    from dx2px.model.defects import AuditSettings
-    from dx2px.training.config import TrainingConfig
+    from dx2px.methods.coupling import CouplingConfig, CouplingTraining
+    from dx2px.methods.estimator import ProcedureRecommender
+    from dx2px.methods.paper import PaperConfig, PaperTraining
+    from dx2px.methods.train import RunConfig, train
+    from dx2px.scoring.methods import Method, declare
+    from dx2px.training.run import SplitConfig, Trained
 
 _HOMES = {
     "dx2px.codes": ("System", "find", "normalize", "resolve", "title"),
@@ -48,16 +51,19 @@ _HOMES = {
         "prepare",
         "split_cohort",
     ),
-    "dx2px.evaluation.estimator": ("ProcedureRecommender",),
-    "dx2px.evaluation.run": ("RunConfig", "SplitConfig", "Trained", "train"),
-    "dx2px.inference": ("Model", "export"),
-    "dx2px.inference.audit": ("audit_stay",),
-    "dx2px.inference.audit_file": ("audit_file",),
-    "dx2px.inference.audit_stream": ("audit_batches",),
-    "dx2px.inference.population": ("score_batches",),
-    "dx2px.inference.population_file": ("score_file",),
-    "dx2px.model.defects": ("AuditSettings",),
-    "dx2px.training.config": ("TrainingConfig",),
+    "dx2px.answers": ("Model", "export"),
+    "dx2px.answers.audit": ("audit_stay",),
+    "dx2px.answers.audit_file": ("audit_file",),
+    "dx2px.answers.audit_stream": ("audit_batches",),
+    "dx2px.answers.defects": ("AuditSettings",),
+    "dx2px.answers.population": ("score_batches",),
+    "dx2px.answers.population_file": ("score_file",),
+    "dx2px.methods.coupling": ("CouplingConfig", "CouplingTraining"),
+    "dx2px.methods.estimator": ("ProcedureRecommender",),
+    "dx2px.methods.paper": ("PaperConfig", "PaperTraining"),
+    "dx2px.methods.train": ("RunConfig", "train"),
+    "dx2px.scoring.methods": ("Method", "declare"),
+    "dx2px.training.run": ("SplitConfig", "Trained"),
     "dx2px.errors": ("CodeError", "CohortError", "Dx2pxError", "InputError", "ModelError", "TrainingError"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -69,23 +75,28 @@ __all__ = [
     "CohortError",
     "CohortFile",
     "CohortWriter",
+    "CouplingConfig",
+    "CouplingTraining",
     "Dx2pxError",
     "InputError",
+    "Method",
     "Model",
     "ModelError",
+    "PaperConfig",
+    "PaperTraining",
     "ProcedureRecommender",
     "RunConfig",
     "Split",
     "SplitConfig",
     "System",
     "Trained",
-    "TrainingConfig",
     "TrainingError",
     "Vocabulary",
     "__version__",
     "audit_batches",
     "audit_file",
     "audit_stay",
+    "declare",
     "describe",
     "export",
     "find",

@@ -1,15 +1,15 @@
 """Every exception that dx2px raises on purpose.
 
 Dx2pxError
-├── InputError          what the user gave is wrong; the message says what, where, and what to do
-│   ├── CodeError       a text is not a code of its system
-│   ├── CohortError     a cohort file, or the tables it comes from, cannot be used
+├── InputError          the user's input is wrong; the message says what is wrong, where, and what to do
+│   ├── CodeError       a text is not a code of its coding system
+│   ├── CohortError     a cohort file, or the tables it is built from, cannot be used
 │   ├── ModelError      a model folder cannot be used
-│   └── UnknownCodesError   a model knows none of the codes that it is asked about
-└── TrainingError       learning cannot go on (loss not finite, for instance)
+│   └── UnknownCodesError   the model knows none of the codes it was asked about
+└── TrainingError       training cannot continue (for example, the loss is not finite)
 
-The command line turns each of them into one sentence and exit code 1.
-Messages never carry a patient's or a stay's record.
+The command line prints each of them as one sentence and exits with code 1.
+A message never contains the record of a patient or a stay.
 """
 
 
@@ -18,15 +18,15 @@ class Dx2pxError(Exception):
 
 
 class InputError(Dx2pxError):
-    """What the user gave cannot be used."""
+    """The user's input cannot be used."""
 
 
 class CodeError(InputError):
-    """A text is not a code of its system."""
+    """A text is not a code of its coding system."""
 
 
 class CohortError(InputError):
-    """A cohort, or the tables it is built from, cannot be used."""
+    """A cohort file, or the tables it is built from, cannot be used."""
 
 
 class ModelError(InputError):
@@ -34,8 +34,8 @@ class ModelError(InputError):
 
 
 class UnknownCodesError(InputError):
-    """A model knows none of the codes that it is asked about."""
+    """The model knows none of the codes it was asked about."""
 
 
 class TrainingError(Dx2pxError):
-    """Learning cannot go on."""
+    """Training cannot continue."""

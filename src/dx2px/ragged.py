@@ -1,6 +1,6 @@
 """Lists of code indices of unequal length, stored as two flat arrays (the CSR layout).
 
-The form in which stays reach every room, so that nothing is padded.
+Everything that handles many stays uses this form, so that nothing is padded.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dx2px.errors import InputError
 
 Index = NDArray[np.int32]
 Offset = NDArray[np.int64]
-BLOCK = 65_536
+BLOCK = 65_536  # rows checked for repeats at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ class Ragged:
         return Ragged(offsets, self.values[shift + np.arange(offsets[-1])])
 
     def blocks(self, size: int) -> Iterator[Ragged]:
-        """Consecutive rows, `size` at a time; the rows themselves where they are one block."""
+        """Consecutive rows, `size` at a time; if they fit in one block, this very object."""
         if 0 < len(self) <= size:
             yield self
             return
@@ -84,8 +84,34 @@ class Ragged:
             yield Ragged(offsets - offsets[0], self.values[offsets[0] : offsets[-1]])
 
     def counts(self, size: int) -> NDArray[np.int64]:
-        """How often each index of 0 … size − 1 occurs; rows hold an index at most once, so: in how many rows."""
+        """In how many rows each index of 0 … size − 1 occurs; a row has an index at most once."""
         return np.bincount(self.values, minlength=size).astype(np.int64)
+
+    def indicator(self, size: int) -> NDArray[np.bool_]:
+        """True where a row holds an index, (rows, size)."""
+        found = np.zeros((len(self), size), np.bool_)
+        found[self.row_of_entry, self.values] = True
+        return found
+
+    def filtered(self, keep: NDArray[np.bool_]) -> Ragged:
+        """Only the entries marked in `keep`, one mark per entry; rows may become empty."""
+        if keep.all():
+            return self
+        return Ragged(
+            offsets_of(np.bincount(self.row_of_entry[keep], minlength=len(self))), self.values[keep]
+        )
+
+    def copies_without(self) -> Ragged:
+        """One row per entry: the entry's row without it. A row with a single entry keeps it."""
+        copies = self.take(self.row_of_entry)
+        keep = np.ones(len(copies.values), np.bool_)
+        keep[(copies.offsets[:-1] + self.place_of_entry)[copies.lengths > 1]] = False
+        return copies.filtered(keep)
+
+    @property
+    def place_of_entry(self) -> Offset:
+        """The place of each entry in its row, from 0."""
+        return np.arange(len(self.values)) - np.repeat(self.offsets[:-1], self.lengths)
 
     def has_repeats(self) -> bool:
         """Whether some row holds the same index twice."""

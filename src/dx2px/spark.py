@@ -1,4 +1,4 @@
-"""Recommendations for the stays of a Spark table: the same function as `dx2px score`, run where the rows are.
+"""Recommendations for the stays of a Spark table, by the same function as `dx2px score`, run where the rows are.
 
 Every executor needs dx2px (`pip install dx2px`, without extras) and the model folder under the same path.
 """
@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql.types import ArrayType, FloatType, IntegerType, StringType, StructType
 
+from dx2px.answers import Model
+from dx2px.answers.population import COLUMNS, score_batches
 from dx2px.errors import InputError, ModelError
-from dx2px.inference import Model
-from dx2px.inference.identity import fingerprint
-from dx2px.inference.population import COLUMNS, score_batches
+from dx2px.scoring.identity import fingerprint
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
 def recommend(stays: DataFrame, model: str | os.PathLike[str], top: int = 10) -> DataFrame:
-    """The best `top` procedures of each stay, with the columns of `dx2px.score_batches`, a row a stay.
+    """The best `top` procedures for each stay: one row per stay, with the columns of `dx2px.score_batches`.
 
-    `stays` needs `stay_id` and `diagnoses`, an array of texts. The work is lazy, as always in Spark; a wrong model
-    or column is said at once.
+    `stays` needs the columns `stay_id` and `diagnoses`, an array of strings. The work is lazy, as always in Spark, but
+    a wrong model or column is reported at once.
     """
     if top < 1:
         raise InputError(f"The number of results must be at least 1, not {top}.")
@@ -36,7 +36,7 @@ def recommend(stays: DataFrame, model: str | os.PathLike[str], top: int = 10) ->
     expected = fingerprint(Model.load(path).files)
 
     def answers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        # One thread: Spark runs a worker for each core.
+        # One thread each, since Spark runs one worker per core.
         return score_batches(batches, _model(path, expected), top, threads=1)
 
     return stays.select(*COLUMNS).mapInArrow(answers, schema)
@@ -44,22 +44,24 @@ def recommend(stays: DataFrame, model: str | os.PathLike[str], top: int = 10) ->
 
 @lru_cache(maxsize=1)
 def _model(path: str, expected: str) -> Model:
-    """The model, loaded once by each Python worker, which Spark keeps for later tasks."""
+    """The model, loaded once per Python worker; Spark reuses workers for later tasks."""
     model = Model.load(path)
     if fingerprint(model.files) != expected:
-        raise ModelError(f"The model in {path} differs between this executor and the driver: copy it anew.")
+        raise ModelError(
+            f"The model in {path} is not the same on this executor as on the driver; copy it again."
+        )
     return model
 
 
 def _schema(stays: DataFrame) -> StructType:
-    """The columns of the answers; ids keep their type."""
+    """The columns of the result; ids keep their type."""
     missing = [name for name in COLUMNS if name not in stays.columns]
     if missing:
-        raise InputError(f"Stays to score need one column {' and one column '.join(missing)}.")
+        raise InputError(f"The table of stays has no column {' and no column '.join(missing)}.")
     lists = stays.schema["diagnoses"].dataType
     if not isinstance(lists, ArrayType) or not isinstance(lists.elementType, StringType):
         raise InputError(
-            f"The column diagnoses must hold lists of codes as text, not {lists.simpleString()}."
+            f"The column diagnoses must hold lists of codes as text (array<string>), not {lists.simpleString()}."
         )
     return (
         StructType()

@@ -1,4 +1,4 @@
-"""Writing files so that a reader finds the old content or the new, never a half.
+"""Writing files so that a reader finds the old content or the new, never half of it.
 
 Each file is written under a hidden name in its own folder, synced, renamed over its final name,
 and the folder is synced. Renaming within one folder is atomic; across devices it would not be.
@@ -16,22 +16,22 @@ from dx2px.errors import InputError
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
-    """An `InputError` where no file can be written; called before work whose result would be lost."""
+    """Raise an `InputError` if the file cannot be written; call it before work whose result would be lost."""
     final = Path(path)
     if final.is_dir():
         raise InputError(f"{final} is a folder: name a file to write.")
     home = next((parent for parent in final.absolute().parents if parent.exists()), None)
     if home is None:
-        raise InputError(f"There is no place for {final}.")
+        raise InputError(f"{final} cannot be written: none of its parent folders exists.")
     if not home.is_dir():
-        raise InputError(f"{home} is a file, so {final.name} cannot be written below it.")
+        raise InputError(f"{home} is a file, so {final.name} cannot be written inside it.")
     if not os.access(home, os.W_OK | os.X_OK):
         raise InputError(f"No permission to write in {home}.")
 
 
 @contextlib.contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary sibling of `path` to write to; it replaces `path` on success and vanishes on failure."""
+    """Yield a temporary path beside `path` to write to; it replaces `path` on success and is deleted on failure."""
     final = Path(path)
     check_place(final)
     final.parent.mkdir(parents=True, exist_ok=True)
@@ -61,6 +61,6 @@ def sync_file(path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Force a folder's entries to the disk, where the system can (Windows cannot open folders)."""
+    """Force a folder's entries to the disk, if the system can (Windows cannot open folders)."""
     if os.name == "posix":
         sync_file(path)

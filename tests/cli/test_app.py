@@ -29,7 +29,30 @@ def test_help_names_every_command() -> None:
     done = CliRunner().invoke(app, ["--help"])
     assert done.exit_code == 0
     assert all(f"\n  {name} " in done.output for name in COMMANDS)
-    assert "no medical advice" in done.output
+    assert "not medical advice" in " ".join(done.output.split())
+
+
+def test_no_summary_is_cut_at_80_columns() -> None:
+    lines = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["--help"]).output.splitlines()
+    summaries = lines[lines.index("Commands:") + 1 :]
+    assert len(summaries) == len(COMMANDS)
+    assert [line for line in summaries if not line.endswith(".") or line.endswith("...")] == []
+
+
+def test_options_stand_under_their_headings() -> None:
+    shown = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["train", "--help"]).output
+    headings = ["Arguments:", "Options:", "Learning:", "The paper's model", "Running:"]
+    places = [shown.index(f"\n{heading}") for heading in headings]
+    assert places == sorted(places)
+    assert places[2] < shown.index("\n  --epochs") < places[3] < shown.index("\n  --heads") < places[4]
+
+
+@pytest.mark.parametrize("name", ["recommend", "explain", "train", "prepare", "audit"])
+def test_help_shows_examples_that_fit_a_terminal(name: str) -> None:
+    shown = CliRunner(env={"COLUMNS": "80"}).invoke(app, [name, "--help"]).output
+    examples = [line for line in shown.splitlines() if line.startswith(f"    dx2px {name} ")]
+    assert len(examples) >= 2
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -53,7 +76,8 @@ def test_the_demonstration_makes_all_it_names(tmp_path: Path) -> None:
     made = {path.name for path in (tmp_path / "demo").iterdir()}
     assert made >= {"small.parquet", "histograms.png", "model", "explanation.png", "report.html"}
     assert "Hemodialysis" in done.stdout
-    assert f"The report, one page about all of it: open file://{tmp_path}/demo/report.html" in done.stderr
+    assert f"file://{tmp_path}/demo/report.html" in done.stderr
+    assert "python -m dx2px recommend 585.6 427.5 --model demo/model" in done.stderr
 
 
 def test_brackets_in_tables_are_text(capsys: pytest.CaptureFixture[str]) -> None:

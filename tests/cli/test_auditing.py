@@ -12,8 +12,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from dx2px.model.calibration import Calibration, Curve
-from dx2px.model.folder import ModelFiles, write_folder
+from dx2px.scoring.calibration import Calibration, Curve
+from dx2px.scoring.folder import ModelFiles, write_folder
 
 LINE = Curve(np.array([-20.0, 20.0]), np.array([-20.0, 20.0]))
 SIGMOID = Calibration(
@@ -72,7 +72,8 @@ def test_planted_mistakes_are_found_and_no_id_is_told(folder: Path, tmp_path: Pa
     assert "audit: 40 of 40" in done.stderr
     assert "can use none of their diagnoses: 1 stay." in done.stderr
     assert "Unknown procedures, not audited: 1." in done.stderr
-    assert "no proof of a mistake" in done.stderr
+    assert "not proof of a mistake" in done.stderr
+    assert [name in done.stdout for name in ("unsupported", "missing")] == [True, True]
 
 
 def test_csv_and_a_bound_on_findings(folder: Path, tmp_path: Path) -> None:
@@ -80,9 +81,9 @@ def test_csv_and_a_bound_on_findings(folder: Path, tmp_path: Path) -> None:
     done = audit(folder, *words, "--per-100", "2")
     assert done.returncode == 0, done.stderr
     assert pyarrow.csv.read_csv(tmp_path / "A.csv").column("stay_id").to_pylist() == ["patient-7"]
-    assert "Counted and left out: 1 weaker finding." in done.stderr
+    assert "Counted but not kept: 1 weaker finding." in done.stderr
     kept = audit(folder, *words, "--most", "1")
-    assert "Counted and left out: 1 weaker finding." in kept.stderr
+    assert "Counted but not kept: 1 weaker finding." in kept.stderr
     assert audit(folder, *words, "--wrong", "1e-6", "--omitted", "1e-6").returncode == 0
     assert pyarrow.csv.read_csv(tmp_path / "A.csv").num_rows == 0
 
@@ -90,7 +91,7 @@ def test_csv_and_a_bound_on_findings(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["C.parquet", "--out", "A.xlsx"], "written as .parquet or .csv"),
+        (["C.parquet", "--out", "A.xlsx"], "to a .parquet or .csv file"),
         (["C.parquet", "--out", "C.parquet"], "would replace the stays"),
         (["absent.parquet", "--out", "A.csv"], "There is no file absent.parquet"),
         (["C.parquet", "--out", "A.csv", "--precision", "1.5"], "precision must lie between 0 and 1"),

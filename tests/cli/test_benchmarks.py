@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import pyarrow.parquet as pq
 import pytest
 
-from dx2px.cohort.synthetic import SyntheticConfig, generate
+from dx2px.lab.synthetic import SyntheticConfig, generate
 
 T = TypeVar("T")
 METHODS = "popularity,cooccurrence"
@@ -60,8 +60,8 @@ def test_benchmark_writes_every_table(whole: tuple[Path, str]) -> None:
         "results.html",
         "results.png",
         "runs.parquet",
+        "hits.parquet",
         "comparisons.md",
-        "runs",
     }
     assert {path.name for path in out.iterdir()} == names
     assert pq.read_table(out / "runs.parquet").num_rows == 4
@@ -74,10 +74,13 @@ def test_numbers_of_a_source_stand_beside_its_stays_alone(
 ) -> None:
     recipe, out = tmp_path / "r.toml", tmp_path / "out"
     recipe.write_text(RECIPE.replace("SOURCE", 'source = "mimic3"'))
-    shutil.copytree(whole[0] / "runs", out / "runs")
+    out.mkdir()
+    for name in ("runs.parquet", "hits.parquet"):
+        shutil.copy(whole[0] / name, out)
     done = dx2px("benchmark", cohort, "--recipe", recipe, "--out", out, "--run-folds", "1")
     assert done.returncode == 0, done.stderr
-    assert pq.read_table(out / "runs.parquet").num_rows == 2
+    assert "| popularity | 1 |" in done.stdout
+    assert pq.read_table(out / "runs.parquet").num_rows == 4, "runs beyond the first fold stay kept"
     assert "published" not in done.stdout
     assert "are of mimic3 stays; they are not shown beside tiny." in " ".join(done.stderr.split())
 
@@ -86,8 +89,7 @@ def test_the_split_and_the_method_to_compare_with_can_be_chosen(cohort: Path, tm
     words = ["--methods", "cooccurrence,popularity", "--folds", "2", "--split-by", "patient"]
     done = dx2px("benchmark", cohort, "--out", tmp_path, *words, "--against", "cooccurrence")
     assert done.returncode == 0, done.stderr
-    runs = [json.loads(path.read_text()) for path in tmp_path.glob("runs/*/*/*.json")]
-    assert [run["key"]["split"]["by"] for run in runs] == ["patient"] * 4
+    assert [run["key"]["split"]["by"] for run in records(tmp_path)] == ["patient"] * 4
     assert "| tiny | cooccurrence | popularity |" in (tmp_path / "comparisons.md").read_text()
 
 
@@ -106,15 +108,16 @@ def test_a_killed_benchmark_leaves_no_process_and_goes_on_to_the_same_table(
     words, out = ["--methods", METHODS, "--folds", "2"], tmp_path / "out"
     command = [sys.executable, "-m", "dx2px", "benchmark", str(cohort), *words, "--out", str(out)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as killed:
-        until(lambda: [*out.rglob("fold*.json")])
+        until((out / "runs.parquet").exists)
         left = until(lambda: children(killed.pid))
         killed.kill()
     until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in left))
-    kept = {file: file.stat().st_mtime_ns for file in out.rglob("fold*.json")}
+    kept = records(out)
     assert 1 <= len(kept) < 4
 
     assert dx2px("benchmark", cohort, *words, "--out", out).returncode == 0
-    assert {file: file.stat().st_mtime_ns for file in kept} == kept
+    assert [one for one in records(out) if one in kept] == kept, "durations too: they were not run again"
+    assert {path.name for path in out.iterdir()} == {path.name for path in whole[0].iterdir()}
     assert metrics(out) == metrics(whole[0])
     assert (out / "comparisons.md").read_text() == (whole[0] / "comparisons.md").read_text()
 
@@ -138,9 +141,12 @@ def until(found: Callable[[], T], seconds: float = 60) -> T:
     return something
 
 
+def records(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(text) for text in pq.read_table(out / "runs.parquet")["record"].to_pylist()]
+
+
 def metrics(out: Path) -> dict[str, dict[str, object]]:
-    found = (json.loads(file.read_text()) for file in out.rglob("fold*.json"))
-    return {f"{one['key']}": one["test"] for one in found}
+    return {f"{one['key']}": one["test"] for one in records(out)}
 
 
 @pytest.mark.parametrize(
@@ -148,7 +154,7 @@ def metrics(out: Path) -> dict[str, dict[str, object]]:
     [
         (["benchmark", "--out", "o"], "at least one cohort"),
         (["benchmark", "absent.parquet", "--out", "o"], "There is no cohort file"),
-        (["benchmark", "{cohort}", "--methods", "x", "--out", "o"], "There is no method x"),
+        (["benchmark", "{cohort}", "--methods", "x", "--out", "o"], "There is no method 'x'"),
         (["benchmark", "{cohort}", "--methods", ",", "--out", "o"], "at least one method"),
         (["benchmark", "{cohort}", "--methods", "linear,linear", "--out", "o"], "named twice"),
         (

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from dx2px.cli.board import View, board
-from dx2px.cohort.synthetic import SyntheticConfig, generate
-from dx2px.evaluation.benchmark import Progress
-from dx2px.evaluation.benchmark.progress import Running, Tally
+from dx2px.lab.benchmark import Progress
+from dx2px.lab.benchmark.progress import Running, Tally
+from dx2px.lab.synthetic import SyntheticConfig, generate
 
 
 def progress() -> Progress:

@@ -57,7 +57,7 @@ def test_every_column_can_be_named(tmp_path: Path) -> None:
 def test_options_of_another_source_are_refused(tmp_path: Path) -> None:
     done = dx2px("prepare", "mimic3", tmp_path, "--out", tmp_path / "C.parquet", "--stay-column", "a")
     assert done.returncode == 1
-    assert done.stderr == "dx2px: --stay-column means nothing to the source mimic3.\n"
+    assert done.stderr == "dx2px: --stay-column has no effect on the source mimic3: leave it out.\n"
 
 
 def test_strict_writes_nothing(own: Path, tmp_path: Path) -> None:
@@ -84,6 +84,8 @@ def test_describe_prints_titles_and_draws_the_histograms(own: Path, tmp_path: Pa
     done = dx2px("describe", cohort, "--plot", figure)
     assert done.returncode == 0
     assert "Congestive heart failure" in done.stdout
+    assert "ICD-9-CM" in done.stdout
+    assert "428.0" in done.stdout
     assert figure.read_bytes().startswith(b"\x89PNG")
 
 
@@ -124,7 +126,8 @@ def test_a_missing_extra_is_named(tmp_path: Path) -> None:
     command = [sys.executable, "-c", blocked, "prepare", "mimic3", str(tmp_path), "--out", "C.parquet"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr.strip().splitlines()[-1] == "dx2px: This command needs ibis: install dx2px[train]."
+    last = done.stderr.strip().splitlines()[-1]
+    assert last == "dx2px: This command needs ibis, which is not installed: pip install 'dx2px[train]'."
 
 
 def test_an_output_folder_that_cannot_be_made_is_said(own: Path, tmp_path: Path) -> None:

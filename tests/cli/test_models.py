@@ -24,7 +24,7 @@ def dx2px(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a cohort of 800 invented stays and a small model of it."""
+    """A folder with a cohort of 800 synthetic stays and a small model of it."""
     path = tmp_path_factory.mktemp("models")
     assert dx2px("synthesize", "--stays", "800", "--out", path / "C.parquet").returncode == 0
     done = dx2px("train", path / "C.parquet", "--out", path / "model", *SMALL)
@@ -77,7 +77,7 @@ def test_recommend_gives_the_contract(folder: Path) -> None:
         assert sum(reason["share"] for reason in one["because"]) == pytest.approx(1, abs=1e-4)
     text = dx2px("recommend", "--model", folder / "model", "585.6")
     assert "End stage renal disease" in text.stdout
-    assert "no medical advice" in text.stderr
+    assert "not medical advice" in text.stderr
 
 
 def test_a_method_without_vectors_goes_the_same_way(folder: Path, tmp_path: Path) -> None:
@@ -94,18 +94,18 @@ def test_a_method_without_vectors_goes_the_same_way(folder: Path, tmp_path: Path
     assert refused.returncode == 1
     assert "have no vectors of codes" in refused.stderr
     options = dx2px("train", folder / "C.parquet", "--method", "linear", "--dim", "3", "--out", model)
-    assert "--dim means nothing to the method linear" in options.stderr
+    assert "--dim has no effect on the method linear: leave it out." in options.stderr
 
 
 def test_a_set_a_stand_in_and_a_mapping_are_said(folder: Path) -> None:
     asked = ["N18.6", "428.99", "R40.2130", "--map", "--coverage", "0.9"]
     done = dx2px("recommend", "--model", folder / "model", *asked)
     assert done.returncode == 0, done.stderr
-    assert "Mapped icd10cm:N186 → icd9cm:5856 (exact)." in done.stderr
-    assert "1 of 2 codes have no map: icd10cm:R402130." in done.stderr
-    assert "icd9cm:42899 is new to the model: the mean of its" in done.stderr
-    assert "1 of 3 diagnoses are unknown to the model: icd10cm:R402130." in done.stderr
-    assert "was made to hold 90% of a stay's coded procedures" in done.stderr
+    assert "Mapped N18.6 (ICD-10-CM) → 585.6 (ICD-9-CM), exact." in done.stderr
+    assert "1 of 2 codes could not be mapped: R40.2130 (ICD-10-CM)." in done.stderr
+    assert "428.99 (ICD-9-CM) is new to the model, which used the mean of its" in done.stderr
+    assert "1 of 3 diagnoses is unknown to the model and not used: R40.2130 (ICD-10-CM)." in done.stderr
+    assert "The set holds 90% of a stay's coded procedures" in done.stderr
     told = json.loads(dx2px("recommend", "--model", folder / "model", *asked, "--json").stdout)
     assert [d["status"] for d in told["diagnoses"]] == ["known", "backed-off", "unknown"]
     assert told["coverage"]["target"] == 0.9
@@ -201,22 +201,22 @@ def test_training_options_reach_the_model(folder: Path, tmp_path: Path) -> None:
             ["train", "{folder}/C.parquet", "--out", "{folder}/m", "--epochs", "0"],
             "epochs must be at least 1",
         ),
-        (["train", "{folder}/C.parquet", "--out", "{folder}/m", "--folds", "1"], "there must be at least 2"),
+        (["train", "{folder}/C.parquet", "--out", "{folder}/m", "--folds", "1"], "folds must be at least 2"),
         (
             ["train", "{folder}/C.parquet", "--out", "{folder}/m", "--alpha", "1"],
-            "--alpha means nothing to the method coupling",
+            "--alpha has no effect on the method coupling",
         ),
         (
             ["train", "{folder}/C.parquet", "--out", "{folder}/m", "--method", "e+ma", "--heads", "2"],
-            "--heads means nothing to the method e+ma",
+            "--heads has no effect on the method e+ma",
         ),
         (
             ["train", "{folder}/C.parquet", "--out", "{folder}/m", "--method", "e+ma", "--entropy", "1"],
-            "--entropy means nothing to a transport",
+            "--entropy has no effect on a transport that meets both marginals exactly",
         ),
         (
             ["train", "{folder}/C.parquet", "--out", "{folder}/m", "--patience", "1", "--keep", "last"],
-            "--keep means nothing to training with patience",
+            "--keep has no effect on training with --patience",
         ),
         (["train", "{folder}/C.parquet", "--out", "{folder}/m", "--threads", "99999"], "this machine has"),
         (["export", "--out", "{folder}"], "is a folder: name a file"),
@@ -229,6 +229,39 @@ def test_wrong_input_gives_one_sentence(
     done = ask(*(word.format(folder=folder) for word in words))
     assert done.returncode == 1
     assert sentence in done.stderr
+
+
+def test_a_method_that_does_not_exist_is_wrong_usage(folder: Path, ask: Callable[..., Any]) -> None:
+    done = ask("train", folder / "C.parquet", "--out", folder / "m", "--method", "nonsense")
+    assert done.returncode == 2
+    assert "there is no method 'nonsense'; choose from popularity, " in " ".join(done.stderr.split())
+
+
+def test_people_see_dotted_codes_and_files_keep_canonical_ones(ask: Callable[..., Any]) -> None:
+    shown = ask("recommend", "585.6", "427.5", "--top", "3")
+    assert "ICD-9-CM" in shown.stdout
+    assert "39.95" in shown.stdout
+    assert "icd9" not in shown.stdout + shown.stderr
+    plan = ask("explain", "585.6", "427.5")
+    assert "icd9" not in plan.stdout + plan.stderr
+    near = ask("neighbors", "585.6", "--top", "2")
+    assert "Nearest diagnoses to 585.6 End stage renal disease" in near.stdout
+    assert "icd9" not in near.stdout
+    assert '"icd9pcs:3995"' in ask("recommend", "585.6", "427.5", "--json").stdout
+
+
+def test_codes_of_two_systems_in_one_table_are_marked(ask: Callable[..., Any]) -> None:
+    shown = ask("recommend", "585.6", "E11.9", "nonsense")
+    assert "585.6 (ICD-9-CM)" in shown.stdout
+    assert "E11.9 (ICD-10-CM)" in shown.stdout
+    assert (
+        "2 of 3 diagnoses are unknown to the model and not used: E11.9 (ICD-10-CM), nonsense." in shown.stderr
+    )
+
+
+def test_a_model_of_the_package_is_measured_by_its_name(folder: Path) -> None:
+    found = json.loads(dx2px("evaluate", "nhds2010", folder / "C.parquet", "--json").stdout)
+    assert found["part"] == "all"
 
 
 def test_unknown_codes_alone_are_said(folder: Path) -> None:
@@ -270,7 +303,7 @@ def test_interrupted_training_ends_cleanly_and_resumes_to_the_same_weights(
         os.kill(started.pid, signal.SIGINT)
         rest = started.stderr.read()
         assert started.wait(timeout=60) == 130
-    assert "--resume goes on" in rest
+    assert "--resume continues" in rest
     assert not out.exists()
     resumed = dx2px("train", folder / "C.parquet", "--out", out, *words, "--resume")
     assert resumed.returncode == 0, resumed.stderr
@@ -284,7 +317,7 @@ def test_the_packages_model_answers_and_is_listed() -> None:
     assert answer["recommendations"][0]["code"] == "icd9pcs:9604"
     listed = json.loads(dx2px("models", "--json").stdout)["models"]
     assert [one["name"] for one in listed] == ["nhds2010"]
-    assert "no medical advice" in listed[0]["card"]
+    assert "medical advice" in listed[0]["card"]
     assert "nhds2010" in dx2px("models").stdout
     assert dx2px("recommend", "--model", "nhds2010", "585.6").returncode == 0
 

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dx2px.model.folder import write_folder
-from invented import random_files
+from dx2px.scoring.folder import write_folder
+from synthetic_models import random_files
 
 STAYS = 60_000
 # The command with parts of 2,048 stays instead of 131,072, so that a small file has many.
 SMALL_PARTS = (
-    "import dx2px.inference.population as p, dx2px.inference.population_file as f\n"
+    "import dx2px.answers.population as p, dx2px.answers.population_file as f\n"
     "p.STAYS = f.STAYS = 512; f.PART = 2048\n"
     "from dx2px.cli import main; main()"
 )
@@ -28,7 +28,7 @@ SMALL_PARTS = (
 SLOW_PARTS = SMALL_PARTS.replace(
     "from dx2px.cli",
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored where a shell left it so
-    "import time; from dx2px.inference.parts import Parts; keep = Parts.save\n"
+    "import time; from dx2px.answers.kept_parts import Parts; keep = Parts.save\n"
     "def save(*of): time.sleep(0.2); return keep(*of)\n"
     "Parts.save = save\n"
     "from dx2px.cli",
@@ -69,9 +69,9 @@ def test_score_writes_tells_and_counts(folder: Path, tmp_path: Path) -> None:
     without = pa.compute.sum(pa.compute.equal(lengths, 0)).as_py()
     assert set(lengths.to_pylist()) == {0, 4}
     assert f"score: {STAYS:,} of {STAYS:,}" in done.stderr
-    assert f"Scored: {STAYS:,} stays, {without:,} of them" in done.stderr
-    assert f"{pa.compute.sum(found['unknown_diagnoses']).as_py():,} set aside" in done.stderr
-    assert "no medical advice" in done.stderr
+    assert f"Scored {STAYS:,} stays. {without:,} of them" in done.stderr
+    assert f"{pa.compute.sum(found['unknown_diagnoses']).as_py():,} were left out" in done.stderr
+    assert "not medical advice" in done.stderr
 
 
 def test_killed_again_and_again_it_ends_in_the_same_bytes(folder: Path, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_interrupted_it_says_how_to_go_on(folder: Path, tmp_path: Path) -> None:
         os.kill(started.pid, signal.SIGINT)
         rest = started.stderr.read()
         assert started.wait(timeout=60) == 130
-    assert "the same command goes on with the rest" in rest
+    assert "the same command continues with the rest" in rest
     assert "Traceback" not in rest
     assert not out.exists()
 

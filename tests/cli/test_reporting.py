@@ -13,7 +13,7 @@ import pytest
 from dx2px.cli import reporting
 from dx2px.cohort import Cohort
 from dx2px.errors import InputError
-from dx2px.model.folder import ModelFiles, write_folder
+from dx2px.scoring.folder import ModelFiles, write_folder
 
 DIAGNOSES = ("icd9cm:25000", "icd9cm:4280", "icd9cm:486")
 PROCEDURES = ("icd9pcs:3722", "icd9pcs:3995", "icd9pcs:9671")
@@ -62,7 +62,10 @@ def test_a_page_and_a_map_are_written_and_their_places_told(folder: Path, tmp_pa
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["model", "C.parquet", "--out", "report.pdf"], "A page is an .html file, not 'report.pdf'."),
+        (
+            ["model", "C.parquet", "--out", "report.pdf"],
+            "A page is an .html file, not 'report.pdf': choose another name.",
+        ),
         (
             ["model", "C.parquet", "--out", "C.parquet/report.html"],
             "is a file, so report.html cannot be written",
@@ -74,14 +77,14 @@ def test_a_page_and_a_map_are_written_and_their_places_told(folder: Path, tmp_pa
         ),
         (
             ["model", "model/config.json", "--out", "r.html"],
-            "config.json is not a Parquet file, so not a cohort",
+            "config.json is not a Parquet file",
         ),
         (
             ["model", "other.parquet", "--out", "r.html"],
             "None of the 20 stays has both a diagnosis and a procedure",
         ),
         (["model", "C.parquet", "C.parquet", "--out", "r.html"], "Give a model and a cohort"),
-        (["model", "C.parquet", "--out", "r.html", "--map", "./r.html"], "need a file each"),
+        (["model", "C.parquet", "--out", "r.html", "--map", "./r.html"], "need two files"),
         (["model", "C.parquet", "--out", "r.html", "--on", "test"], "did not learn from this cohort"),
     ],
 )

@@ -61,4 +61,4 @@ def test_a_missing_extra_is_named(module: str) -> None:
     code = f"import sys; sys.modules[{module!r}] = None; sys.argv = ['dx2px', 'serve']"
     code += "; from dx2px.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "install dx2px[serve]" in sentence(done)
+    assert "pip install 'dx2px[serve]'" in sentence(done)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dx2px.cohort.synthetic import SyntheticConfig, generate
+from dx2px.lab.synthetic import SyntheticConfig, generate
 
 
 @pytest.fixture(scope="module")
@@ -43,14 +43,12 @@ def test_methods_of_one_process_say_so_once(
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "some run")
     done = ask("train", file, "--out", tmp_path / "M", "--method", "popularity")
     assert done.returncode == 1
-    sentence = "dx2px: The method popularity is learned by one process: start it without torchrun.\n"
+    sentence = "dx2px: The method popularity is learned by a single process: start it without torchrun.\n"
     assert done.stderr == ("" if rank else sentence)
     assert not (tmp_path / "M").exists()
 
 
-def test_streaming_means_nothing_to_other_methods(
-    file: Path, tmp_path: Path, ask: Callable[..., Any]
-) -> None:
+def test_streaming_is_refused_for_other_methods(file: Path, tmp_path: Path, ask: Callable[..., Any]) -> None:
     done = ask("train", file, "--out", tmp_path / "M", "--method", "popularity", "--stream")
     assert done.returncode == 1
-    assert "--stream means nothing to the method popularity" in done.stderr
+    assert "--stream has no effect on the method popularity" in done.stderr

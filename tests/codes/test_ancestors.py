@@ -36,15 +36,15 @@ def test_every_listed_code_has_a_chapter(system: System) -> None:
 
 
 @pytest.mark.parametrize("system", System)
-def test_a_heading_has_the_rest_of_the_line(system: System) -> None:
-    """The headings above a heading are those that follow it in the line of the code."""
+def test_a_heading_shares_the_rest_of_its_codes_ancestors(system: System) -> None:
+    """The headings above a heading are those that follow it in the ancestors of a code."""
     for bare in list(dictionary(system))[::37]:
         line = ancestors(f"{system}:{bare}")
         for place, heading in enumerate(line):
             assert ancestors(heading) == line[place + 1 :]
 
 
-def test_category_is_where_the_classification_puts_it() -> None:
+def test_category_of_a_code_in_each_system() -> None:
     assert category("icd9cm:42832") == "icd9cm:428"
     assert category("icd9cm:E8801") == "icd9cm:E880"
     assert category("icd9pcs:3893") == "icd9pcs:38"

@@ -1,4 +1,4 @@
-"""The public maps between versions of ICD, read as their documentation says."""
+"""The public maps between ICD versions, read the way their documentation says."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ def test_a_combination_takes_one_of_each_list() -> None:
     assert found.choose(lambda code: 1) == ("icd9cm:0031", "icd9cm:99591")
 
 
-def test_of_scenarios_the_one_with_no_unknown_part_is_taken() -> None:
-    found = equivalence(
-        "icd10cm:A1801"
-    )  # tuberculosis of spine: one code, or the same with one of four others
+def test_a_scenario_without_unknown_codes_is_chosen() -> None:
+    # Tuberculosis of spine: one code, or the same code with one of four others.
+    found = equivalence("icd10cm:A1801")
     assert found is not None
     assert found.scenarios[0] == (("icd9cm:01500",),)
     assert len(found.scenarios) == 5
@@ -45,11 +44,11 @@ def test_no_map_and_not_in_the_map_differ() -> None:
     assert nothing == Equivalence("icd10cm:R402130", (), exact=False)
     assert nothing.choose(lambda code: 1) == ()
     assert equivalence("icd10cm:I50") is None  # a heading
-    assert equivalence("icd10cm:U099") is None  # younger than the map
+    assert equivalence("icd10cm:U099") is None  # newer than the map
 
 
 def test_procedures_have_no_map() -> None:
-    with pytest.raises(CodeError, match="are of diagnoses"):
+    with pytest.raises(CodeError, match="Only diagnoses can be mapped"):
         equivalence("icd9pcs:3995")
 
 

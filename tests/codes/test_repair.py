@@ -60,7 +60,7 @@ def test_one_code_fits(text: str, system: System, code: str, reason: str) -> Non
         ("unknown", System.ICD9PCS, "not_a_code"),
     ],
 )
-def test_what_cannot_be_told_is_refused(text: str, system: System, reason: str) -> None:
+def test_what_cannot_be_decided_is_refused(text: str, system: System, reason: str) -> None:
     found = repair(text, system)
     assert (found.code, found.reason) == (None, reason)
 
@@ -76,7 +76,7 @@ def test_389_depends_on_whether_the_column_had_dots() -> None:
 
 
 @pytest.mark.parametrize(("system", "count"), [(System.ICD9CM, 347), (System.ICD9PCS, 73)])
-def test_integers_that_stand_for_two_codes(system: System, count: int) -> None:
+def test_integers_that_can_be_two_codes(system: System, count: int) -> None:
     integers = {str(int(bare)) for bare in dictionary(system) if bare.isdigit()}
     found = [repair(integer, system, dotted=False) for integer in integers]
     refused = [result for result in found if result.code is None]
@@ -102,12 +102,12 @@ def test_every_dotted_code_comes_back_from_its_decimal(system: System) -> None:
         assert repair(f"{value:g}", system, dotted=True).code == f"{system}:{bare}"
 
 
-def test_retired_codes_and_headings_are_kept_where_nothing_else_fits() -> None:
+def test_retired_codes_and_headings_are_kept_if_nothing_else_fits() -> None:
     assert repair("2765", System.ICD9CM).code == "icd9cm:2765"
     assert repair("585", System.ICD9CM).code == "icd9cm:585"
     assert repair("3601", System.ICD9PCS).code == "icd9pcs:3601"
     assert repair("41.4", System.ICD9CM).code == "icd9cm:0414"
-    # 041.4, retired, and 414, a heading: neither is listed, both may be meant.
+    # 041.4 is retired and 414 is a heading: neither is listed, either may be meant.
     assert repair("414", System.ICD9CM, dotted=False).candidates == ("icd9cm:414", "icd9cm:0414")
 
 
@@ -127,7 +127,7 @@ def test_any_number_is_judged(text: str, system: System) -> None:
     assert found.code in (*found.candidates, None)
 
 
-def test_columns_with_evidence_of_a_spreadsheet() -> None:
+def test_columns_that_went_through_a_spreadsheet() -> None:
     assert looks_numeric(["42", "4280", "25000"], System.ICD9CM)
     assert looks_numeric(["4280.0", "V3000"], System.ICD9CM)
     assert looks_numeric(["38.9", "428"], System.ICD9CM)
@@ -147,7 +147,7 @@ def test_healthy_columns() -> None:
     assert not looks_numeric(["I509", "E119"], System.ICD10CM)
 
 
-def test_a_fraction_shows_dots() -> None:
+def test_a_fraction_means_the_codes_had_dots() -> None:
     assert looks_dotted(["428", "38.9"], System.ICD9CM)
     assert not looks_dotted(["428.0", "389.0"], System.ICD9CM)
     assert not looks_dotted(["V30.00", "E11.9"], System.ICD10CM)
@@ -186,7 +186,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.realdata
-def test_healthy_columns_of_the_open_data_are_told_from_damaged_ones() -> None:
+def test_healthy_and_damaged_columns_of_the_open_data_are_told_apart() -> None:
     for name, (system, texts) in columns().items():
         codes = {clean(text) for text in texts} - {""}
         digits = {code for code in codes if code.isdigit()}

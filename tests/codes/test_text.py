@@ -133,7 +133,7 @@ def test_dotted_form(code: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize("code", ["4280", "icd11:4280", "icd9cm:", ":4280"])
-def test_split_wants_a_canonical_code(code: str) -> None:
+def test_split_needs_a_canonical_code(code: str) -> None:
     with pytest.raises(CodeError, match=re.escape("icd9cm:4280")):
         split(code)
 
@@ -148,7 +148,7 @@ def test_split_wants_a_canonical_code(code: str) -> None:
         ("00.17", "icd9pcs:0017"),
         ("i50.9", "icd10cm:I509"),
         ("02hv33z", "icd10pcs:02HV33Z"),
-        ("2765", "icd9cm:2765"),  # no list has it, but it is a heading of ICD-9 diagnoses alone
+        ("2765", "icd9cm:2765"),  # in no list, but a heading of ICD-9 diagnoses only
         ("39.95", "icd9pcs:3995"),
     ],
 )
@@ -171,7 +171,7 @@ def test_a_listed_code_wins_over_a_preferred_shape() -> None:
     assert resolve("4280", prefer=[System.ICD9PCS]) == "icd9cm:4280"
 
 
-def test_a_named_system_must_be_of_the_kind_asked_for() -> None:
+def test_a_named_system_must_be_of_the_requested_kind() -> None:
     with pytest.raises(CodeError, match="icd9pcs, icd10pcs"):
         resolve("icd9cm:4280", kind="procedure")
 

@@ -1,4 +1,4 @@
-"""Cohorts: what they refuse, and that files bring back what was saved."""
+"""Cohorts: what they refuse, and that a file gives back what was saved."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_vocabularies_are_in_the_order_of_their_text_and_stays_keep_the_source_o
     assert cohort.diagnosis_counts.tolist() == [1, 1, 2, 1]
 
 
-def test_a_file_brings_back_the_cohort(tmp_path: Path) -> None:
+def test_a_file_gives_back_the_cohort(tmp_path: Path) -> None:
     small().save(tmp_path / "c.parquet")
     again = Cohort.load(tmp_path / "c.parquet")
     assert same(again, small())
@@ -104,22 +104,26 @@ def test_context_columns_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("diagnoses", "procedures", "sentence"),
     [
-        ([[DX[0], DX[0]]], [[PX[0]]], "repeat a code among their diagnoses"),
+        ([[DX[0], DX[0]]], [[PX[0]]], "the same code twice among their diagnoses"),
         ([[DX[0]]], [[]], "no procedures"),
-        ([["4280"]], [[PX[0]]], "not canonical diagnosis codes"),
-        ([[PX[0]]], [[PX[0]]], "not canonical diagnosis codes"),
-        ([[DX[0]]], [["icd9pcs:99999"]], "not canonical procedure codes"),
+        ([["4280"]], [[PX[0]]], "1 code is not a canonical diagnosis code"),
+        ([[PX[0]]], [[PX[0]]], "1 code is not a canonical diagnosis code"),
+        (
+            [[DX[0]]],
+            [["icd9pcs:99999"]],
+            "1 code is not a canonical procedure code .for example 'icd9pcs:99999'",
+        ),
         ([[DX[0]], [DX[0]]], [[PX[0]]], "2 lists of diagnoses but 1 of procedures"),
     ],
 )
-def test_what_is_no_cohort_is_refused(
+def test_lists_that_are_not_a_cohort_are_refused(
     diagnoses: list[list[str]], procedures: list[list[str]], sentence: str
 ) -> None:
     with pytest.raises(CohortError, match=sentence):
         Cohort.from_lists(diagnoses, procedures)
 
 
-def test_files_that_are_no_cohorts_give_one_sentence(tmp_path: Path) -> None:
+def test_files_that_are_not_cohorts_give_one_sentence(tmp_path: Path) -> None:
     other = tmp_path / "other.parquet"
     pq.write_table(pa.table({"x": [1]}), other)
     text = tmp_path / "text.parquet"
@@ -130,7 +134,7 @@ def test_files_that_are_no_cohorts_give_one_sentence(tmp_path: Path) -> None:
     with pq.ParquetWriter(future, table.schema) as writer:
         writer.write_table(table)
         writer.add_key_value_metadata({"dx2px": json.dumps({"format": 99})})
-    with pytest.raises(CohortError, match="lacks the column"):
+    with pytest.raises(CohortError, match="has no column stay_id and no column patient_id"):
         CohortFile(other)
     with pytest.raises(CohortError, match="not a Parquet file"):
         CohortFile(text)
@@ -179,7 +183,7 @@ def test_many_batches_load_like_one(tmp_path: Path) -> None:
 
 
 def test_a_vocabulary_holds_each_code_once() -> None:
-    with pytest.raises(CohortError, match="repeat"):
+    with pytest.raises(CohortError, match="same code twice"):
         Vocabulary(["a", "b", "a"])
     assert Vocabulary.sorted(["b", "a", "b"]).codes == ("a", "b")
     assert Vocabulary(["b", "a"]).get("c") is None

@@ -16,22 +16,22 @@ from hypothesis import strategies as some
 
 from dx2px import CohortError, prepare
 from dx2px.cohort import Prepared
+from dx2px.cohort.assembly import even
 from dx2px.cohort.engines import open_engine
 from dx2px.cohort.engines.engine import BATCH_ROWS
 from dx2px.cohort.sources import SourceOptions
-from dx2px.cohort.stays import even
 
 Tables = dict[str, pa.Table]
 
 
 class Warehouse:
-    """An engine, and how tables get into it."""
+    """An engine, and a way to put tables into it."""
 
     def __init__(self, url: str, lay_out: Any) -> None:
         self.url, self._lay_out = url, lay_out
 
     def schema(self, tables: Tables) -> str:
-        """Lay the tables out in a new schema; its name."""
+        """Put the tables into a new schema and return its name."""
         name = f"s{uuid.uuid4().hex[:12]}"
         self._lay_out(name, tables)
         return name
@@ -104,7 +104,7 @@ def everywhere(
     path: str = "{schema}",
     **settings: Any,
 ) -> Prepared:
-    """Prepare in every warehouse; all must write the same two files. What the first wrote is returned."""
+    """Prepare in every warehouse; all must write the same two files. Returns what the first one wrote."""
     found = [
         run(source, path.format(schema=held.schema(tables)), out / str(place), held.url, **settings)
         for place, held in enumerate(warehouses)
@@ -137,7 +137,7 @@ def awkward(rows: list[tuple[Any, ...]]) -> pa.Table:
     return pa.table({**types, "icd_version": pa.array([9] * len(rows), pa.int32())})
 
 
-# Ids whose order is another by language than by bytes; all sorts of blanks; numbers that are none; two patients.
+# Ids that sort differently by language and by bytes; all sorts of blanks; invalid numbers; a stay with two patients.
 AWKWARD: Tables = {
     "diagnoses_icd": awkward(
         [
@@ -307,7 +307,7 @@ def test_spark_reads_files_as_duckdb_does(spark: Any, tmp_path: Path) -> None:
     assert not [view for view in spark.catalog.listTables() if view.name.startswith("dx2px_")]
 
 
-def test_what_spark_cannot_read_is_one_sentence(spark: Any, tmp_path: Path) -> None:
+def test_a_failure_of_spark_is_one_sentence(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(CohortError, match="There is no schema or table absent in Spark"):
         run("mimic4", "absent", tmp_path / "out", "spark")
     schema = Warehouse("spark", into_spark(spark)).schema(AWKWARD)
@@ -347,16 +347,16 @@ def test_even_batches_keep_every_row_in_order(sizes: list[int], rows: int) -> No
 
 
 @pytest.mark.parametrize(
-    ("master", "said", "expected"), [("local[2]", False, 8), ("local[2]", True, 77), ("yarn", False, 77)]
+    ("master", "chosen", "expected"), [("local[2]", False, 8), ("local[2]", True, 77), ("yarn", False, 77)]
 )
 def test_a_session_of_ours_on_one_machine_gets_partitions_for_its_cores(
-    spark: Any, master: str, said: bool, expected: int
+    spark: Any, master: str, chosen: bool, expected: int
 ) -> None:
     from dx2px.cohort.engines.spark import _settle
 
     session = spark.newSession()
     session.conf.set("spark.sql.shuffle.partitions", 77)
-    settings = SimpleNamespace(contains=lambda name: said and name == "spark.sql.shuffle.partitions")
+    settings = SimpleNamespace(contains=lambda name: chosen and name == "spark.sql.shuffle.partitions")
     context = SimpleNamespace(
         master=master, defaultParallelism=2, setLogLevel=lambda level: None, getConf=lambda: settings
     )

@@ -1,8 +1,8 @@
-"""What BigQuery would be asked: the queries of a MIMIC-IV preparation, compiled without any network, word for word.
+"""The exact queries that BigQuery would get for a MIMIC-IV preparation, compiled without a network.
 
-The stand-in keeps and lends tables as the BigQuery engine does, notes each query in BigQuery's dialect and answers it
-by DuckDB, so the pinned queries are those that lead to the right cohort. To renew the pinned file after a meant change:
-`DX2PX_RENEW=1 pytest tests/cohort/test_engines_bigquery.py`, then read the difference.
+The stand-in keeps and lends tables as the BigQuery engine does. It records each query in BigQuery's dialect and answers
+it with DuckDB, so the pinned queries are those that lead to the right cohort. To renew the pinned file after an
+intended change: `DX2PX_RENEW=1 pytest tests/cohort/test_engines_bigquery.py`, then read the difference.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ INSERT INTO mimiciv_hosp.patients VALUES (1, 'F');
 
 
 class StandIn(in_process.DuckDB):
-    """DuckDB that notes every query as BigQuery would get it and, like BigQuery, keeps nothing."""
+    """DuckDB that records every query as BigQuery would get it and, like BigQuery, stores no results."""
 
     asked: list[str]
 
@@ -57,7 +57,7 @@ class StandIn(in_process.DuckDB):
 
 
 class Moving(StandIn):
-    """A table that has one row more when it is counted again."""
+    """A table that has one more row when it is counted again."""
 
     one_snapshot = False
 
@@ -66,7 +66,7 @@ class Moving(StandIn):
 
 
 def _steady(query: str) -> str:
-    """The query with names in place of those that Ibis draws anew each time."""
+    """The query with fixed names in place of the random ones from Ibis."""
     query = re.sub(r"ibis_pyarrow_memtable_\w+", "verdicts", query)
     return re.sub(r"ibis_(table_unnest|read_parquet)\w+", r"\1", query)
 
@@ -112,12 +112,14 @@ def test_the_queries_are_the_pinned_ones_and_only_read(asked: list[str]) -> None
     assert text == PINNED.read_text()
 
 
-def test_tables_that_change_meanwhile_are_noticed(
+def test_tables_that_change_in_the_meantime_are_noticed(
     held: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     StandIn.asked = []
     monkeypatch.setattr(in_process, "DuckDB", Moving)
-    with pytest.raises(CohortError, match="do not add up, as when tables change while they are read"):
+    with pytest.raises(
+        CohortError, match="do not add up, probably because the tables changed while they were read"
+    ):
         prepare("mimic4", "mimiciv_hosp", tmp_path / "C.parquet", engine=held)
     assert [path.name for path in tmp_path.iterdir()] == ["held.duckdb"]
 

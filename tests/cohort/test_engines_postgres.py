@@ -1,4 +1,4 @@
-"""A session in somebody's PostgreSQL writes nothing, sees one snapshot, fails in one sentence, hides the password."""
+"""A PostgreSQL session writes nothing, sees one snapshot, fails with one sentence and never shows the password."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INSERT INTO {0}.admissions VALUES (100, 10, 'URGENT'), (101, 11, 'ELECTIVE');
 
 @pytest.fixture(scope="module")
 def reader(postgres: Any) -> str:
-    """A role that may do nothing but read, not even make temporary tables."""
+    """A role that may only read, and not even make temporary tables."""
     name = f"reader_{uuid.uuid4().hex[:8]}"
     with postgres.connect() as owner:
         owner.execute(f"CREATE ROLE {name} LOGIN PASSWORD '{SECRET}'")
@@ -70,7 +70,7 @@ def relations(postgres: Any) -> list[Any]:
         return found
 
 
-def test_a_reader_without_any_other_right_suffices_and_nothing_is_created(
+def test_the_right_to_read_is_enough_and_nothing_is_created(
     postgres: Any, schema: str, url: str, tmp_path: Path
 ) -> None:
     before = relations(postgres)
@@ -86,13 +86,15 @@ def test_the_session_refuses_to_write_even_for_the_owner(postgres: Any, schema: 
         engine = open_engine(postgres.url, tmp_path)
         try:
             refused = pytest.raises(CohortError, match=r"could not finish the query \(error 25006\)")
-            with refused, engine.sentences():
+            with refused, engine.plain_errors():
                 engine.connection.con.execute(statement)
         finally:
             engine.close()
 
 
-def test_rows_written_meanwhile_are_not_seen(postgres: Any, schema: str, url: str, tmp_path: Path) -> None:
+def test_rows_written_in_the_meantime_are_not_seen(
+    postgres: Any, schema: str, url: str, tmp_path: Path
+) -> None:
     def write(message: str) -> None:
         with postgres.connect() as owner:
             owner.execute(ROWS.format(schema))
@@ -112,7 +114,7 @@ def test_a_lost_connection_is_one_sentence_and_leaves_no_file(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s", (reader,)
             )
 
-    with pytest.raises(CohortError, match=r"^PostgreSQL 127.0.0.1:\d+/postgres ended the connection\.$"):
+    with pytest.raises(CohortError, match=r"^PostgreSQL 127.0.0.1:\d+/postgres closed the connection\.$"):
         prepare("mimic3", schema, tmp_path / "C.parquet", engine=url, say=cut)
     assert list(tmp_path.iterdir()) == []
 
@@ -120,18 +122,18 @@ def test_a_lost_connection_is_one_sentence_and_leaves_no_file(
 def failures(postgres: Any, reader: str, schema: str) -> Iterator[tuple[str, str, str]]:
     good = postgres.url_of(reader, SECRET)
     server = f"127.0.0.1:{postgres.port}"
-    yield postgres.url_of(reader, "wr0ng" + SECRET), schema, "refuses this user name or password"
-    yield good.replace("/postgres", "/absent"), schema, "has no database of that name"
+    yield postgres.url_of(reader, "wr0ng" + SECRET), schema, "rejected the user name or password"
+    yield good.replace("/postgres", "/absent"), schema, "has no database with this name"
     yield good.replace(server, "127.0.0.1:1"), schema, "cannot be reached"
     yield good.replace(server, "/" + server), schema, "URL cannot be read|cannot be reached"
     yield f"postgresql://{reader}:{SECRET}@{server}/postgres", schema, "URL cannot be read|cannot be reached"
     yield good, "absent", "There is no schema or table absent"
-    yield good, f"{schema}.diagnoses_icd", "is one table; this source needs the schema"
-    yield f"mysql://{reader}:{SECRET}@{server}/x", schema, "no engine that dx2px knows"
-    yield f"{reader}:{SECRET}@{server}", schema, "no engine that dx2px knows"
+    yield good, f"{schema}.diagnoses_icd", "is a table; this source needs the schema"
+    yield f"mysql://{reader}:{SECRET}@{server}/x", schema, "not an engine that dx2px knows"
+    yield f"{reader}:{SECRET}@{server}", schema, "not an engine that dx2px knows"
 
 
-def test_what_fails_is_one_sentence_without_the_password(
+def test_a_failure_is_one_sentence_without_the_password(
     postgres: Any, reader: str, schema: str, tmp_path: Path
 ) -> None:
     for engine, path, sentence in failures(postgres, reader, schema):
@@ -150,13 +152,13 @@ def test_what_fails_is_one_sentence_without_the_password(
         ("DROP TABLE {0}.procedures_icd", "has no procedures_icd table"),
         (
             "ALTER TABLE {0}.diagnoses_icd RENAME hadm_id TO stay",
-            "lacks the column.s. hadm_id; it has row_id",
+            "has no column hadm_id; it has row_id",
         ),
-        ("REVOKE SELECT ON {0}.procedures_icd FROM {1}", "does not let this user read the tables"),
+        ("REVOKE SELECT ON {0}.procedures_icd FROM {1}", "does not allow this user to read the tables"),
         ("DELETE FROM {0}.procedures_icd", "No stay is left"),
     ],
 )
-def test_tables_that_lack_something(
+def test_missing_tables_columns_rights_and_rows_are_reported(
     postgres: Any, reader: str, schema: str, url: str, tmp_path: Path, change: str, sentence: str
 ) -> None:
     with postgres.connect() as owner:

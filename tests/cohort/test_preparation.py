@@ -1,8 +1,10 @@
-"""From tables to cohorts: golden tables for each source, every defect a real file has, every entry accounted for."""
+"""From tables to cohorts: worked examples for each source, the defects of real files, every entry accounted for."""
 
 from __future__ import annotations
 
+import bz2
 import gzip
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -354,7 +356,9 @@ def test_table_parquet_with_numbers_repairs_what_is_unique(tmp_path: Path) -> No
 def test_a_mixed_table_without_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     path.write_text("stay_id,kind,code\n1,dx,4280\n1,dx,I509\n1,px,3995\n2,px,02700E6\n")
-    with pytest.raises(CohortError, match="not given and not clear"):
+    with pytest.raises(
+        CohortError, match="not clear from the codes: of 4 entries, 2 are listed in ICD-9 and 2 in ICD-10"
+    ):
         run("table", path, tmp_path)
     assert not list(tmp_path.glob("C.*"))
 
@@ -367,19 +371,19 @@ def test_a_mixed_table_without_version_is_refused(tmp_path: Path) -> None:
         (
             "mimic3",
             {"DIAGNOSES_ICD": MIMIC3_DX.replace("HADM_ID", "STAY"), "PROCEDURES_ICD": MIMIC3_PX},
-            "lacks the column.s. hadm_id; it has row_id, subject_id, stay",
+            "has no column hadm_id; it has row_id, subject_id, stay",
         ),
         (
             "mimic3",
             {"DIAGNOSES_ICD": MIMIC3_DX, "PROCEDURES_ICD": MIMIC3_PX.splitlines()[0]},
-            "No stay is left",
+            "No stay is left: of 4 read, none has a diagnosis and a procedure",
         ),
         ("mimic3", {"DIAGNOSES_ICD": "", "PROCEDURES_ICD": MIMIC3_PX}, "DIAGNOSES_ICD.csv is empty"),
-        ("nhds", {}, "no file named like"),
+        ("nhds", {}, "has no file whose name matches"),
         ("omop", {"concept": OMOP_CONCEPTS}, "no condition_occurrence and no procedure_occurrence"),
     ],
 )
-def test_what_cannot_be_read_gives_one_sentence_and_no_file(
+def test_an_unreadable_source_gives_one_sentence_and_no_file(
     tmp_path: Path, source: str, tables: dict[str, str], sentence: str
 ) -> None:
     folder = write(tmp_path / "in", **tables)
@@ -406,12 +410,12 @@ def test_strict_turns_many_rejects_into_an_error(tmp_path: Path) -> None:
     ("read", "written"),
     [("t.csv", "t.csv"), ("t.parquet", "t.parquet"), ("C.rejects.parquet", "C.parquet")],
 )
-def test_what_is_read_is_never_written_over(tmp_path: Path, read: str, written: str) -> None:
+def test_a_table_being_read_is_never_overwritten(tmp_path: Path, read: str, written: str) -> None:
     table = pa.table({"stay_id": ["1", "1"], "kind": ["dx", "px"], "code": ["428.0", "39.95"]})
     path = tmp_path / read
     pyarrow.csv.write_csv(table, path) if path.suffix == ".csv" else pq.write_table(table, path)
     before = path.read_bytes()
-    with pytest.raises(CohortError, match="among the tables that are read"):
+    with pytest.raises(CohortError, match="is one of the tables being read"):
         prepare("table", path, tmp_path / written, options=SourceOptions(icd="9"))
     assert path.read_bytes() == before
     assert [entry.name for entry in tmp_path.iterdir()] == [read]
@@ -421,7 +425,9 @@ def test_an_old_cohort_survives_a_failed_preparation(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", DIAGNOSES_ICD=MIMIC3_DX, PROCEDURES_ICD=MIMIC3_PX)
     run("mimic3", folder, tmp_path)
     before = (tmp_path / "C.parquet").read_bytes()
-    with pytest.raises(CohortError):
+    with pytest.raises(
+        CohortError, match=r"2 of 4 stays had a diagnosis and a procedure.* fewer than 99 stays"
+    ):
         run("mimic3", folder, tmp_path, min_count=99)
     assert (tmp_path / "C.parquet").read_bytes() == before
     assert {entry.name for entry in tmp_path.iterdir()} == {"in", "C.parquet", "C.rejects.parquet"}
@@ -447,7 +453,7 @@ def test_a_stay_with_two_patients_is_reported(tmp_path: Path) -> None:
         tmp_path / "in", DIAGNOSES_ICD=MIMIC3_DX, PROCEDURES_ICD=MIMIC3_PX.replace("1,10,100", "1,99,100")
     )
     assert any(
-        "1 stays name more than one patient" in warning
+        "1 stay has more than one patient id" in warning
         for warning in run("mimic3", folder, tmp_path).warnings
     )
 
@@ -461,17 +467,53 @@ def test_unknown_sources_and_thresholds_are_refused(tmp_path: Path) -> None:
         prepare("mimic3", tmp_path / "absent", tmp_path / "C.parquet")
 
 
+NHDS_SIZES = {500: (56_411, 204, 70), 100: (68_401, 807, 262), 10: (74_120, 2_878, 975)}
+Stays = list[tuple[set[str], set[str]]]
+
+
+def nhds_stays(file: Path) -> Stays:
+    """The stays with both kinds of code, read line by line with nothing of dx2px."""
+    with bz2.open(file, "rt", encoding="ascii") as lines:
+        codes = [
+            (
+                {line[start : start + 5].strip(" -") for start in range(27, 102, 5)} - {""},
+                {line[start : start + 4].strip(" -") for start in range(102, 134, 4)} - {""},
+            )
+            for line in lines
+        ]
+    return [(dx, px) for dx, px in codes if dx and px]
+
+
+def frequent(stays: Stays, count: int) -> Stays:
+    """The stays with only the codes that at least `count` of them have; emptied stays are dropped."""
+    diagnoses = Counter(code for dx, _ in stays for code in dx)
+    procedures = Counter(code for _, px in stays for code in px)
+    left = (
+        (
+            {code for code in dx if diagnoses[code] >= count},
+            {code for code in px if procedures[code] >= count},
+        )
+        for dx, px in stays
+    )
+    return [(dx, px) for dx, px in left if dx and px]
+
+
 @pytest.mark.realdata
-@pytest.mark.parametrize(
-    ("count", "sizes"), [(500, (56_411, 204, 70)), (100, (68_401, 807, 262)), (10, (74_120, 2_878, 975))]
-)
-def test_nhds_2010_has_the_known_sizes(
-    tmp_path: Path, data: Path, count: int, sizes: tuple[int, int, int]
-) -> None:
-    prepared = run("nhds", data / "nhds2010" / "NHDS10.sample.txt.bz2", tmp_path, min_count=count)
+def test_nhds_2010_has_the_known_sizes(tmp_path: Path, data: Path) -> None:
+    """Two routes to the same numbers: `prepare` at one threshold, a naive loop over the file at all three."""
+    file = data / "nhds2010" / "NHDS10.sample.txt.bz2"
+    whole = nhds_stays(file)
+    by_count = {count: frequent(whole, count) for count in NHDS_SIZES}
+    sizes = {
+        count: (len(left), *(len(set().union(*codes)) for codes in zip(*left, strict=True)))
+        for count, left in by_count.items()
+    }
+    assert sizes == NHDS_SIZES
+    prepared = run("nhds", file, tmp_path, min_count=100)
     counts = prepared.counts
-    assert (counts.stays, counts.diagnoses, counts.procedures) == sizes
+    assert (counts.stays, counts.diagnoses, counts.procedures) == NHDS_SIZES[100]
     assert (counts.stays_read, counts.stays_with_both_kinds, counts.rejected) == (121_241, 74_908, {})
+    assert [(set(dx), set(px)) for dx, px in stays(prepared).values()] == by_count[100]
 
 
 @pytest.mark.realdata

@@ -68,16 +68,18 @@ def test_a_split_survives_its_file_and_holds_no_ids(tmp_path: Path) -> None:
     assert b"secret" not in (tmp_path / "split.parquet").read_bytes()
 
 
-def test_what_cannot_be_split_is_said(tmp_path: Path) -> None:
+def test_impossible_splits_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CohortError, match="no patient ids"):
         split_cohort(cohort(10), by="patient")
-    with pytest.raises(CohortError, match="cannot be split into"):
+    with pytest.raises(CohortError, match="5 stays cannot be split into a test part and 10 folds"):
         split_cohort(cohort(5), folds=10)
     with pytest.raises(CohortError, match="at least 2, not 1"):
         split_cohort(cohort(50), folds=1)
-    with pytest.raises(CohortError, match="some would be empty"):
+    with pytest.raises(
+        CohortError, match="cannot be split into a test part and 2 folds, because some would be empty"
+    ):
         split_cohort(cohort(100, ["big"] * 97 + ["a", "b", "c"]), folds=2)
-    with pytest.raises(CohortError, match="folds 0 to 1, not 2"):
+    with pytest.raises(CohortError, match="no fold 2: this split has folds 0 to 1"):
         split_cohort(cohort(10), folds=2).training(2)
     with pytest.raises(CohortError, match="test share"):
         split_cohort(cohort(10), test_share=1.0)

@@ -1,4 +1,4 @@
-"""A cohort that passes by: the same codes, the same fingerprint, parts that follow from ids."""
+"""A streamed cohort: the same codes and fingerprint as in memory, and parts that follow from ids alone."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 
 from dx2px import Cohort, CohortError
 from dx2px.cohort import CohortStream, CohortWriter, split_stream
+from dx2px.cohort.fingerprint import fingerprint, stream_fingerprint
 from dx2px.cohort.splits import TEST
 from dx2px.cohort.stream import joined
-from dx2px.cohort.synthetic import SyntheticConfig, generate
-from dx2px.training.checkpoint import fingerprint, stream_fingerprint
+from dx2px.lab.synthetic import SyntheticConfig, generate
 
 
 def write(cohort: Cohort, path: Path, group: int) -> Path:
@@ -48,7 +48,7 @@ def test_it_is_the_cohort(cohort: Cohort, stream: CohortStream) -> None:
     assert stream_fingerprint(stream) == fingerprint(cohort)
 
 
-def test_some_stays_are_read_with_all_that_belongs_to_them(cohort: Cohort, stream: CohortStream) -> None:
+def test_a_subset_has_ids_codes_and_context(cohort: Cohort, stream: CohortStream) -> None:
     rows = np.array([0, 3, 169, 170, 700, 2999])
     some, expected = stream.subset(rows), cohort.subset(rows)
     assert some.stay_ids.to_pylist() == expected.stay_ids.to_pylist()
@@ -71,7 +71,7 @@ def test_a_file_without_dictionaries_reads_the_same(cohort: Cohort, tmp_path: Pa
     plain = tmp_path / "P.parquet"
     pq.write_table(source, plain, use_dictionary=False, row_group_size=400)
     assert stream_fingerprint(CohortStream(plain)) == fingerprint(cohort)
-    mixed = tmp_path / "M.parquet"  # dictionaries that are full soon
+    mixed = tmp_path / "M.parquet"  # dictionaries that soon are full
     pq.write_table(source, mixed, dictionary_pagesize_limit=256, data_page_size=256, write_batch_size=64)
     assert stream_fingerprint(CohortStream(mixed)) == fingerprint(cohort)
 
@@ -103,7 +103,7 @@ def test_a_part_is_the_documented_hash_and_does_not_depend_on_the_rest(
     assert np.array_equal(some.part, whole.part[1000:])
 
 
-def test_stays_of_unknown_patients_are_parted_alone(cohort: Cohort, tmp_path: Path) -> None:
+def test_stays_of_unknown_patients_are_split_one_by_one(cohort: Cohort, tmp_path: Path) -> None:
     table = cohort._table(0, 600)
     place = table.column_names.index("patient_id")
     ids = table.column("patient_id").to_pylist()
@@ -116,7 +116,7 @@ def test_stays_of_unknown_patients_are_parted_alone(cohort: Cohort, tmp_path: Pa
     assert np.array_equal(split.part[1:], by_stay.part[1:])
 
 
-def test_what_cannot_be_used_is_said(cohort: Cohort, tmp_path: Path) -> None:
+def test_problems_are_reported(cohort: Cohort, tmp_path: Path) -> None:
     table = cohort._table(0, 50)
     without = table.set_column(1, "patient_id", pa.nulls(50, pa.string()))
     schema = cohort.context.schema if cohort.context else None
@@ -129,5 +129,7 @@ def test_what_cannot_be_used_is_said(cohort: Cohort, tmp_path: Path) -> None:
     twice = table.set_column(3, "procedures", pa.array([["icd9pcs:3722", "icd9pcs:3722"]] + [[]] * 49))
     with CohortWriter(tmp_path / "B.parquet", schema) as writer:
         writer.write(twice)
-    with pytest.raises(CohortError, match=r"no procedures; some stays repeat a code among their procedures"):
+    with pytest.raises(
+        CohortError, match=r"no procedures; some stays have the same code twice among their procedures"
+    ):
         CohortStream(tmp_path / "B.parquet")

@@ -33,9 +33,9 @@ def test_each_defect_is_set_aside_with_its_line_and_harms_no_neighbour(tmp_path:
         "c": ["3", "6", "14", 'z"q'],
     }
     assert [(bad.line, bad.reason) for bad in result.malformed] == [
-        (5, "2 fields where the header has 3"),
-        (6, "a quotation mark does not close on its line"),
-        (8, "4 fields where the header has 3"),
+        (5, "the line has 2 fields, but the header has 3"),
+        (6, "a quotation mark is not closed on this line"),
+        (8, "the line has 4 fields, but the header has 3"),
     ]
     assert (result.header, result.records, result.blank, result.lines) == (1, 4, 1, 9)
 
@@ -97,9 +97,9 @@ def test_trailing_commas_of_a_spreadsheet_are_harmless(tmp_path: Path) -> None:
     [
         (b"", "t.csv", "t.csv is empty"),
         (b"\xff\xfea\x00", "t.csv", "UTF-16"),
-        (b"a,b,a\n", "t.csv", "names a more than once"),
-        (gzip.compress(b"a,b\n1,2\n" * 1000, mtime=0)[:30], "t.csv.gz", "cut short or damaged"),
-        (b"not gzip at all", "t.csv.gz", "cut short or damaged"),
+        (b"a,b,a\n", "t.csv", "has the column a more than once"),
+        (gzip.compress(b"a,b\n1,2\n" * 1000, mtime=0)[:30], "t.csv.gz", "incomplete or damaged"),
+        (b"not gzip at all", "t.csv.gz", "incomplete or damaged"),
         (b"not bzip2 at all", "t.csv.bz2", "cannot be read"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What each code text means, and when numbers are turned back into codes."""
+"""What each code text means, and when a number is turned back into a code."""
 
 from __future__ import annotations
 

@@ -1,94 +1,79 @@
-"""The worked stays of docs/examples.md: its commands run, its pictures and tables come from its script."""
+"""Stays to show: by the stated rule, the same every time, none with rare or delicate codes."""
 
 from __future__ import annotations
 
-import importlib.util
-import re
-import shlex
-import sys
-from pathlib import Path
-from typing import Any
+import numpy as np
 
-import pytest
-from typer.testing import CliRunner
+from dx2px.codes import chapter
+from dx2px.cohort import Cohort, Ragged
+from dx2px.report.breakdown import Ranking, rank_stays
+from dx2px.report.examples import choose_stays
 
-from dx2px.cli.app import app
-from dx2px.cohort.synthetic import SyntheticConfig, generate
-from dx2px.inference import Model
-from dx2px.inference.shipped import model_path
-
-ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "docs" / "examples.md").read_text()
-COMMANDS = re.findall(r"^dx2px (explain .+)$", TEXT, re.MULTILINE)
-LARGEST = 60_000  # bytes of a picture
+COMMON = ["icd9cm:25000", "icd9cm:41401", "icd9cm:4280", "icd9cm:486", "icd9cm:5856", "icd9cm:71536"]
+RARE, DELICATE = "icd9cm:0010", "icd9cm:29633"
+PROCEDURES = [f"icd9pcs:{code}" for code in ("3722", "3995", "8154", "8744", "9671", "9904")]
 
 
-@pytest.fixture(scope="module")
-def examples() -> Any:
-    spec = importlib.util.spec_from_file_location("examples", ROOT / "benchmarks" / "examples.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["examples"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+def ranked(stays: int = 300, seed: int = 0) -> tuple[Ranking, tuple[list[int], list[int]]]:
+    """Stays of 1 to 6 common diagnoses, some with a rare or a delicate one more, scored at random."""
+    rng = np.random.default_rng(seed)
+    diagnoses = [rng.choice(COMMON, rng.integers(1, 7), replace=False).tolist() for _ in range(stays)]
+    for row in range(0, stays, 7):
+        diagnoses[row].append(RARE if row % 2 else DELICATE)
+    procedures = [rng.choice(PROCEDURES, rng.integers(1, 4), replace=False).tolist() for _ in range(stays)]
+    cohort = Cohort.from_lists(diagnoses, procedures)
+    table = rng.standard_normal((len(cohort.diagnosis_vocabulary), len(PROCEDURES)))
+
+    def scores(rows: Ragged) -> np.ndarray:
+        return np.stack([table[rows[row]].sum(axis=0) for row in range(len(rows))])
+
+    counts = [10 if code == RARE else 11 for code in cohort.diagnosis_vocabulary]
+    return rank_stays(scores, cohort), (counts, [11] * len(cohort.procedure_vocabulary))
 
 
-@pytest.fixture(scope="module")
-def model() -> Model:
-    return Model.load(model_path())
+def quality(ranking: Ranking, row: int) -> float:
+    offsets = ranking.stays.procedures.offsets
+    return float(np.mean(1 / ranking.places[offsets[row] : offsets[row + 1]]))
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: shlex.split(command)[-1])
-def test_every_command_of_the_document_runs(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, shlex.split(command))
-    assert done.exit_code == 0, done.output
-    assert (tmp_path / shlex.split(command)[-1]).read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_document_has_the_nine_stays_of_the_script(examples: Any) -> None:
-    told = [f"dx2px {command}" for command in COMMANDS]
-    assert told == [examples.command(one, n) for n, one in enumerate(examples.STAYS, start=1)]
-    assert len(told) == 9
-    for number in range(1, 10):
-        size = (ROOT / "docs" / "pictures" / f"stay-{number}.png").stat().st_size
-        assert 5_000 < size < LARGEST
-
-
-def test_tables_name_each_procedure_with_its_rank_and_what_was_unknown(examples: Any, model: Model) -> None:
-    for one in examples.STAYS[:4]:
-        table = examples.table(model, one)
-        explained = model.explain(one.diagnoses, one.procedures)
-        for procedure in explained.procedures:
-            rank = procedure.rank if procedure.status == "known" else "unknown"
-            assert re.search(rf"{re.escape(procedure.title)} \| \**{rank}\** \|", table)
-        new = [d for d in explained.diagnoses if d.status != "known"]
-        assert ("knows all of these codes" in table) == (not new and "unknown" not in table)
-
-
-def test_the_script_renews_what_stands_between_its_marks(examples: Any, model: Model) -> None:
-    old = "before\n<!-- stay 1 -->\nold\n<!-- end of stay 1 -->\nafter <!-- stay 2 --><!-- end of stay 2 -->"
-    new = examples.renewed(old, {"stay 1": "new \\1", "stay 2": "two"})
-    assert new == (
-        "before\n<!-- stay 1 -->\nnew \\1\n<!-- end of stay 1 -->\n"
-        "after <!-- stay 2 -->\ntwo\n<!-- end of stay 2 -->"
+def test_they_run_from_the_worst_to_the_best() -> None:
+    ranking, counts = ranked()
+    chosen = choose_stays(ranking, counts, lambda code: code[:3], 10)  # one chapter: nothing moves a choice
+    values = [quality(ranking, row) for row in chosen]
+    fitting = sorted(
+        quality(ranking, row)
+        for row in range(len(ranking.stays))
+        if 3 <= len(codes := ranking.stays.diagnoses_of(row)) <= 8 and not {RARE, DELICATE} & {*codes}
     )
-    assert re.search(r"Of the paper's 45 recommendations \d+ are among", examples.summary(model))
+    assert values == sorted(values)
+    assert len(set(chosen)) == 10
+    n = len(fitting)
+    assert values == [fitting[int((place + 0.5) / 10 * n)] for place in range(10)]
 
 
-def test_small_pictures_are_small(examples: Any, model: Model, tmp_path: Path) -> None:
-    examples.save_small(model.explain(examples.STAYS[1].diagnoses), tmp_path / "s.png")
-    assert (tmp_path / "s.png").stat().st_size < LARGEST
+def test_rare_and_delicate_codes_and_long_lists_stay_out() -> None:
+    ranking, counts = ranked()
+    chosen = choose_stays(ranking, counts, chapter, 100)
+    codes = [set(ranking.stays.diagnoses_of(row)) for row in chosen]
+    assert len(chosen) == 100
+    assert all(3 <= len(one) <= 8 for one in codes)
+    assert not any({RARE, DELICATE} & one for one in codes)
 
 
-def test_counts_are_of_stays(examples: Any) -> None:
-    cohort, _ = generate(SyntheticConfig(stays=300))
-    lines = examples.counts(cohort).splitlines()
-    assert len(lines) == len(examples.PAIRS)
-    code, other = examples.PAIRS[3]
-    some = [row for row in range(len(cohort)) if code in cohort.diagnoses_of(row)]
-    both = sum(other in cohort.procedures_of(row) for row in some)
-    assert lines[3].startswith(f"{both:,} of {len(some):,} stays")
+def test_chapters_are_not_shown_twice_while_others_are_near() -> None:
+    ranking, counts = ranked()
+    chosen = choose_stays(ranking, counts, chapter, 5)
+    first = {chapter(ranking.stays.diagnoses_of(row)[0]) for row in chosen}
+    assert len(first) == 5  # of six chapters
+
+
+def test_the_same_every_time_and_none_when_none_are_asked_for() -> None:
+    ranking, counts = ranked()
+    assert choose_stays(ranking, counts, chapter, 10) == choose_stays(ranking, counts, chapter, 10)
+    assert choose_stays(ranking, counts, chapter, 0) == []
+
+
+def test_fewer_where_fewer_fit() -> None:
+    ranking, counts = ranked(30)
+    assert 0 < len(choose_stays(ranking, counts, chapter, 100)) < 30
+    assert choose_stays(ranking, ([0] * len(counts[0]), counts[1]), chapter, 10) == []

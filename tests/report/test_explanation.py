@@ -11,13 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from dx2px.answers import Explanation, Model
 from dx2px.codes import System, dictionary, dotted
 from dx2px.errors import InputError
-from dx2px.inference import Explanation, Model
-from dx2px.model.folder import LAYOUTS, ModelFiles
 from dx2px.report.explanation import explanation_figure, save_explanation
 from dx2px.report.explanation_sheet import THEMES
 from dx2px.report.explanation_words import percent, shortened
+from dx2px.scoring.folder import ModelFiles
+from dx2px.scoring.methods import METHODS
 
 
 def longest_titled(system: System, count: int) -> list[str]:
@@ -31,7 +32,9 @@ def longest_titled(system: System, count: int) -> list[str]:
 def drawn(method: str, diagnoses: list[str], procedures: list[str]) -> ModelFiles:
     rng = np.random.default_rng(1)
     lengths = {"diagnosis": len(diagnoses), "procedure": len(procedures)}
-    shapes = {name: tuple(lengths.get(axis, 8) for axis in axes) for name, axes in LAYOUTS[method].items()}
+    shapes = {
+        name: tuple(lengths.get(axis, 8) for axis in axes) for name, axes in METHODS[method].arrays.items()
+    }
     return ModelFiles(
         method=method,
         settings={},

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from browser import chromium
-from dx2px.inference import Explanation, Model
+from dx2px.answers import Explanation, Model
 from dx2px.report.explanation_page import INVITATION, explanation_page
 from dx2px.report.explanation_words import percent
 
@@ -104,7 +104,7 @@ def opened(driver: Any, explained: Explanation, tmp_path: Path) -> Iterator[Any]
 
 
 def said(driver: Any) -> str:
-    return str(driver.execute_script("return document.getElementById('said').textContent"))
+    return str(driver.execute_script("return document.getElementById('reading').textContent"))
 
 
 def expected(explained: Explanation, row: int, column: int) -> list[str]:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dx2px import InputError
-from dx2px.evaluation.reliability import Agreement, Coverage, Reliability
 from dx2px.report import reliability
+from dx2px.scoring.reliability import Agreement, Coverage, Reliability
 
 BINS = Agreement(np.array([0.01, 0.1, 0.5]), np.array([0.0, 0.12, 0.45]), np.array([9, 9, 9]), slope=0.97)
 TOP = Agreement(np.array([0.2, 0.6]), np.array([0.25, 0.55]), np.array([5, 5]), slope=None)

@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dx2px.inference.audit_file import FileAudit
-from dx2px.inference.audit_stream import AuditCounts, findings_schema
-from dx2px.model.defects import AuditSettings
+from dx2px.answers.audit_file import FileAudit
+from dx2px.answers.audit_stream import AuditCounts, findings_schema
+from dx2px.answers.defects import AuditSettings
 from dx2px.report.worklist import save_worklist, worklist
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'><script>alert(2)</script>&amp;"
@@ -72,8 +72,19 @@ def test_a_finding_is_told_whole() -> None:
     page = Page(worklist(audit([finding()])))
     head, row = page.cells
     assert len(head) == len(row) == 8
-    assert row[1:7] == [" 0.75", "A1", "hardly supported", "39.95 Hemodialysis", "< 0.1%", "17"]
+    assert row[1:7] == [" 0.75", "A1", "unsupported", "39.95 Hemodialysis", "< 0.1%", "17"]
     assert "428.0 Congestive heart failure, unspecified (60%)" in row[7]
+
+
+def test_codes_of_two_systems_are_marked_and_shares_of_nothing_left_out() -> None:
+    because = [("icd9cm:4280", 0.6), ("icd10cm:N179", 0.4), ("icd9cm:5849", 0.001)]
+    mixed = finding(because=[{"code": code, "share": share} for code, share in because])
+    head, row = Page(worklist(audit([mixed]))).cells
+    assert head[4] == "Procedure (ICD-9-CM)"
+    assert head[7] == "Best-supporting diagnoses (ICD-9-CM, ICD-10-CM)"
+    assert "428.0 (ICD-9-CM) Congestive" in row[7]
+    assert "N17.9 (ICD-10-CM) Acute" in row[7]
+    assert "584.9" not in row[7]
 
 
 def test_markup_in_the_data_stays_text() -> None:
@@ -105,15 +116,15 @@ def test_the_page_runs_its_own_script_alone_and_loads_nothing() -> None:
 
 def test_the_scope_and_the_settings_are_said() -> None:
     text = worklist(audit([finding()]))
-    assert "no proof of a mistake, and no medical advice" in text
+    assert "not proof of a mistake, and not medical advice" in text
     assert "1,234 stays" in text
-    assert "if 5% of stays carried a procedure not theirs" in text
+    assert "if 5% of stays had a procedure that is not theirs" in text
 
 
 def test_only_the_strongest_are_listed() -> None:
     page = Page(worklist(audit([finding(stay_id=str(place)) for place in range(30)]), listed=7))
     assert [row[2] for row in page.cells[1:]] == [str(place) for place in range(7)]
-    assert "Listed, strongest first: 7." in worklist(audit([finding()] * 30), listed=7)
+    assert "Listed here, strongest first: 7." in worklist(audit([finding()] * 30), listed=7)
 
 
 @pytest.mark.parametrize("stay_id", [17, None])

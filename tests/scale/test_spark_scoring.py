@@ -1,4 +1,4 @@
-"""Scoring on Spark: the very answers of the same function run on a file."""
+"""Scoring on Spark gives exactly the answers of `score_file`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from dx2px import score_file
+from dx2px.answers import Model
 from dx2px.errors import InputError, ModelError
-from dx2px.inference import Model
-from dx2px.model.folder import write_folder
-from invented import random_files
+from dx2px.scoring.folder import write_folder
+from synthetic_models import random_files
 
 STAYS = 5000
 
@@ -75,8 +75,8 @@ def test_small_arrow_batches_change_nothing(spark: Any, stays: Path, model: Path
         spark.conf.set(name, usual)
 
 
-def test_a_model_that_was_replaced_is_loaded_anew(spark: Any, stays: Path, model: Path) -> None:
-    """Workers live on and keep their model, but only as long as it is the one that the driver means."""
+def test_a_model_that_was_replaced_is_loaded_again(spark: Any, stays: Path, model: Path) -> None:
+    """Workers are reused with the model they loaded, but only while it is the one the driver asks for."""
     from dx2px.spark import recommend
 
     frame = spark.read.parquet(str(stays)).where("stay_id < 50")
@@ -100,15 +100,15 @@ def test_sql_reads_the_lists(spark: Any, stays: Path, model: Path) -> None:
     assert len(rows) == 3 * (20 - empty)
 
 
-def test_wrong_input_is_said_at_once(spark: Any, stays: Path, model: Path, tmp_path: Path) -> None:
+def test_wrong_input_is_reported_at_once(spark: Any, stays: Path, model: Path, tmp_path: Path) -> None:
     from dx2px.spark import recommend
 
     frame = spark.read.parquet(str(stays))
     with pytest.raises(ModelError, match="there is no such folder"):
         recommend(frame, tmp_path / "absent")
-    with pytest.raises(InputError, match="need one column diagnoses"):
+    with pytest.raises(InputError, match="has no column diagnoses"):
         recommend(frame.drop("diagnoses"), model)
-    with pytest.raises(InputError, match="lists of codes as text, not array<int>"):
+    with pytest.raises(InputError, match=r"as text \(array<string>\), not array<int>"):
         recommend(frame.selectExpr("stay_id", "array(1) as diagnoses"), model)
     with pytest.raises(InputError, match="at least 1, not 0"):
         recommend(frame, model, top=0)

@@ -1,4 +1,4 @@
-"""Real processes under torchrun, on loopback: one model however many learn it, also when one of them is killed."""
+"""Real processes under torchrun, on loopback: they learn the same model as one process, even if one is killed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from dx2px.cohort.synthetic import SyntheticConfig, generate
+from dx2px.lab.synthetic import SyntheticConfig, generate
 from dx2px.training.checkpoint import Checkpoint
 from dx2px.training.loop import set_threads
 
 HERE = Path(__file__).parent
-LIMIT = 240.0  # seconds until a run counts as hung; a tenth of it is usual
+LIMIT = 240.0  # seconds after which a run counts as hung; it usually takes a tenth of that
 EPOCHS = 8
 TRAIN = ("--dim", "16", "--heads", "2", "--batch-size", "20", "--epochs", EPOCHS, "--save-every", "0.1")
 
@@ -50,7 +50,7 @@ def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 
 def workers(process: subprocess.Popen[str]) -> dict[int, int]:
-    """Process ids and ranks of what torchrun has started."""
+    """The process ids that torchrun has started, with their ranks."""
     found = {}
     for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
         environment = Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
@@ -68,7 +68,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_two_processes_learn_the_weights_of_one(file: Path, tmp_path: Path) -> None:
-    """The paper's model, plain and lazy, streamed, and the default one with its dropout."""
+    """The paper's model in memory and streamed, and the default one with its dropout; losses and measures as well."""
     code, _, err = finished(torchrun(HERE / "worker.py", file, tmp_path))
     assert code == 0, err
     spec = importlib.util.spec_from_file_location("worker", HERE / "worker.py")
@@ -97,13 +97,13 @@ def test_a_killed_process_is_replaced_and_the_weights_are_the_same(file: Path, t
     (code, out, err), other = finished(disturbed), finished(undisturbed)
     assert (code, other[0]) == (0, 0), err + other[2]
     assert epoch < EPOCHS
-    assert out.count("on the test part") == other[1].count("on the test part") == 1  # one of them speaks
+    assert out.count("recall %") == other[1].count("recall %") == 1  # only the first process prints
     left, right = (load_file(tmp_path / name / "weights.safetensors") for name in "AB")
     assert all(np.array_equal(left[part], right[part]) for part in left)
 
 
 def kill_while_learning(process: subprocess.Popen[str], checkpoint: Path, rank: int) -> int:
-    """Kill a process once the run has a checkpoint; tell of which epoch that is."""
+    """Kill a process once the run has a checkpoint, and return the epoch of that checkpoint."""
     deadline = time.monotonic() + LIMIT
     while not checkpoint.exists():
         assert process.poll() is None

@@ -9,18 +9,24 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from dx2px.model.calibration import Calibration
-from dx2px.model.folder import ModelFiles, write_folder
+from dx2px.scoring.calibration import Calibration
+from dx2px.scoring.folder import ModelFiles, write_folder
 from dx2px.service import ServiceConfig, create_app
 from dx2px.service.served import Served
-from invented import SIGMOID, planted_files
+from synthetic_models import SIGMOID, planted_files
 
-CARD = "# Planted\n\n| top | recall % | precision % | F1 % |\n|---|---|---|---|\n| 1 | 12.5 | 42.0 | 17.3 |\n"
+MEASURED = {
+    "stays": 20,
+    "top": {"1": {"recall": 12.5, "precision": 42.0, "f1": 17.3}},
+    "calibration": {"stays": 20},
+}
 
 
-def planted(card: str = CARD, calibration: Calibration | None = SIGMOID) -> ModelFiles:
+def planted(card: str = "# Planted\n", calibration: Calibration | None = SIGMOID) -> ModelFiles:
     settings = {"model": {"dim": 4, "pooling": "mean"}}
-    return planted_files("e+pooling", settings=settings, card=card, calibration=calibration)
+    return planted_files(
+        "e+pooling", settings=settings, card=card, calibration=calibration, measured=MEASURED
+    )
 
 
 @pytest.fixture(scope="session")

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from dx2px.inference import Model, explanation_schema
-from dx2px.inference.audit import audit_stay
-from dx2px.inference.results import SCOPE
-from dx2px.inference.shipped import model_path
+from dx2px.answers import Model, explanation_schema
+from dx2px.answers.audit import audit_stay
+from dx2px.answers.results import SCOPE
+from dx2px.answers.shipped import model_path
 from dx2px.service import ServiceConfig, create_app, schemas
 from dx2px.service.served import Served
 
@@ -172,6 +172,7 @@ def test_the_model_introduces_itself(client: TestClient, model: Model) -> None:
     schemas.ModelAnswer.model_validate(told)
     assert (told["diagnoses"], told["procedures"]) == (5, 4)
     assert told["metrics"] == [{"top": 1, "recall": 12.5, "precision": 42.0, "f1": 17.3}]
+    assert told["calibration"] == {"stays": 20}
     assert told["plan"] == model.explain(["4280"]).plan.kind
     assert told["scope"] == SCOPE
     assert told["card"].startswith("# Planted")
@@ -200,6 +201,18 @@ def test_a_coverage_gives_a_set(client: TestClient, model: Model) -> None:
     told = client.post("/api/recommend", json={"diagnoses": ["4280"], "coverage": 0.9}).json()
     assert told == model.recommend(["4280"], coverage=0.9).to_dict()
     assert len(told["recommendations"]) == told["coverage"]["set_size"]
+    explained = client.post("/api/explain", json={"diagnoses": ["4280"], "coverage": 0.9}).json()
+    schemas.ExplainAnswer.model_validate(explained)
+    assert explained == model.explain(["4280"], coverage=0.9).to_dict()
+    assert explained["coverage"] == told["coverage"]
+
+
+def test_a_recommendation_is_an_explanation_in_brief(client: TestClient) -> None:
+    asked = {"diagnoses": ["4280", "250.00", "V99"], "top": 3}
+    brief, full = (client.post(f"/api/{route}", json=asked).json() for route in ("recommend", "explain"))
+    assert brief["diagnoses"] == full["diagnoses"]
+    shown = [{name: one[name] for name in brief["recommendations"][0]} for one in full["procedures"]]
+    assert brief["recommendations"] == shown
 
 
 def test_known_diagnoses_with_unknown_procedures_have_an_empty_plan(client: TestClient) -> None:

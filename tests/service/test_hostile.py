@@ -135,9 +135,9 @@ def test_only_so_many_stays_at_a_time(client: TestClient) -> None:
 def test_a_problem_points_to_the_flaw(client: TestClient) -> None:
     told = client.post("/api/recommend", json={"diagnoses": ["V99", 1], "top": 0, "CANARY": 2}).json()
     assert told["errors"] == [
-        {"pointer": "/diagnoses/1", "detail": "must be a text"},
+        {"pointer": "/diagnoses/1", "detail": "must be text"},
         {"pointer": "/top", "detail": "must be at least 1"},
-        {"pointer": "/(unknown)", "detail": "has a name that does not belong here"},
+        {"pointer": "/(unknown)", "detail": "is not a name that is used here"},
     ]
 
 

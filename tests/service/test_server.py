@@ -271,7 +271,7 @@ def test_a_reload_takes_the_new_model_and_drops_no_request(
         assert json.loads(running.get("/api/model"))["card"] == "# Second\n"
         (tmp_path / "model" / "weights.safetensors").write_bytes(b"damaged")
         running.process.send_signal(signal.SIGHUP)
-        running.wait_for("reload refused, the model in use stays: .*weights.safetensors is damaged")
+        running.wait_for("reload refused, the old model stays in use: .*weights.safetensors is damaged")
         assert json.loads(running.get("/api/model"))["card"] == "# Second\n"
         assert json.loads(running.get("/readyz")) == {"status": "ready"}
         metrics = running.get("/metrics").decode()

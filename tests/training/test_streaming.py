@@ -10,21 +10,19 @@ import numpy as np
 import pytest
 
 from dx2px import Cohort
+from dx2px.answers import Model
 from dx2px.cohort import CohortStream, CohortWriter, split_stream
-from dx2px.cohort.synthetic import SyntheticConfig, generate
-from dx2px.evaluation import evaluate
-from dx2px.evaluation.methods import learned_by
-from dx2px.evaluation.parts import learned_from, learning_part
-from dx2px.evaluation.streamed import learn_stream, spread
-from dx2px.inference import Model
-from dx2px.model.batch import Batch
-from dx2px.model.network import ModelConfig
+from dx2px.lab.synthetic import SyntheticConfig, generate
+from dx2px.methods.paper import PaperConfig, PaperModel, PaperTraining
+from dx2px.scoring.measured import learned_from, learning_part
+from dx2px.scoring.metrics import evaluate
+from dx2px.training.batch import Batch
 from dx2px.training.batches import Cut
-from dx2px.training.config import TrainingConfig
 from dx2px.training.loop import Hooks, Trainer
+from dx2px.training.streamed import learn_stream, spread
 from dx2px.training.streaming import StreamedStays
 
-CONFIG = TrainingConfig(model=ModelConfig(dim=8, heads=2), epochs=2, batch_size=128)
+CONFIG = PaperTraining(model=PaperConfig(dim=8, heads=2), epochs=2, batch_size=128)
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +56,7 @@ def contents(batches: list[Batch]) -> Counter[tuple[Any, ...]]:
 
 
 def same(left: Batch, right: Batch) -> bool:
-    return all(
-        getattr(left, name) == getattr(right, name) for name in ("diagnoses", "procedures", "negatives")
-    )
+    return all(getattr(left, name) == getattr(right, name) for name in ("diagnoses", "procedures", "step"))
 
 
 def test_an_epoch_holds_each_training_stay_once_and_no_other(cohort: Cohort, stays: StreamedStays) -> None:
@@ -100,7 +96,7 @@ def test_cuts_are_the_batch_in_pieces(stays: StreamedStays) -> None:
     batches = stays.batches(64, seed=3)
     whole = next(batches.epoch(0, 7))
     pieces = [next(batches.epoch(0, 7, Cut(number, 3))) for number in range(3)]
-    for name in ("diagnoses", "procedures", "negatives"):
+    for name in ("diagnoses", "procedures"):
         values = np.concatenate([getattr(piece, name).values for piece in pieces])
         assert np.array_equal(values, getattr(whole, name).values)
 
@@ -118,7 +114,7 @@ def test_stopped_and_resumed_equals_undisturbed(stays: StreamedStays, tmp_path: 
 def test_a_model_of_a_stream_knows_its_cohort_and_its_test_part(
     cohort: Cohort, file: Path, tmp_path: Path
 ) -> None:
-    run = learn_stream(file, learned_by(CONFIG), buffer=500)
+    run = learn_stream(file, PaperModel(CONFIG), buffer=500)
     run.save(tmp_path / "M")
     model = Model.load(tmp_path / "M")
     held = Cohort.load(file)

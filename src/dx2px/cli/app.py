@@ -1,9 +1,10 @@
-"""The `dx2px` command: its sub-commands, and how errors reach the user."""
+"""The `dx2px` command: its sub-commands, and how errors are shown."""
 
 from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -14,6 +15,7 @@ from dx2px.cli import (
     cohorts,
     demo,
     faithfulness,
+    finding,
     learning,
     measuring,
     models,
@@ -21,6 +23,7 @@ from dx2px.cli import (
     reporting,
     service,
 )
+from dx2px.cli.help import Command
 from dx2px.errors import Dx2pxError
 from dx2px.version import __version__
 
@@ -45,10 +48,21 @@ EXTRA_OF_MODULE = {
     "uvicorn": "serve",
 }
 
+HELP = """Predict the procedures of a hospital stay from its diagnoses, with reasons.
+
+dx2px reproduces coding habits found in billing data; it is not medical advice.
+
+\b
+First steps:
+  dx2px demo                                     see everything once
+  dx2px recommend 585.6 427.5                    ask the package's model
+  dx2px prepare mimic3 FOLDER --out C.parquet    read your own tables
+  dx2px train C.parquet --out MODEL              learn from them
+"""
+
 app = typer.Typer(
     name="dx2px",
-    help="From the diagnoses of a hospital stay to its procedures, with reasons. "
-    "It reproduces coding habits found in data; it gives no medical advice.",
+    help=HELP,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -57,7 +71,7 @@ app = typer.Typer(
 
 
 def show_version(wanted: bool) -> None:
-    """Print the version and stop; called before the command line asks for a sub-command."""
+    """Print the version and stop; `is_eager` runs this before a sub-command is required."""
     if wanted:
         typer.echo(f"dx2px {__version__}")
         raise typer.Exit
@@ -73,31 +87,41 @@ def options(
     pass
 
 
-app.command()(demo.demo)
-app.command()(cohorts.prepare)
-app.command()(cohorts.synthesize)
-app.command()(cohorts.describe)
-app.command()(learning.train)
-app.command()(measuring.evaluate)
-app.command()(benchmarks.benchmark)
-app.command()(benchmarks.sweep)
-app.command()(faithfulness.faithfulness)
-app.command()(models.models)
-app.command()(models.recommend)
-app.command()(models.explain)
-app.command()(models.neighbors)
-app.command()(models.export)
-app.command()(population.score)
-app.command()(auditing.audit)
-app.command()(reporting.report)
-app.command()(service.serve)
+# For commands whose first sentence is too long for the list of commands at 80 columns.
+SUMMARIES: dict[Callable[..., None], str] = {
+    benchmarks.benchmark: "Compare methods on cohorts by cross-validation.",
+    benchmarks.sweep: "Show how F1 depends on one setting of the paper's model.",
+    faithfulness.faithfulness: "Measure whether explanations are true.",
+}
+for command in (
+    demo.demo,
+    cohorts.prepare,
+    cohorts.synthesize,
+    cohorts.describe,
+    finding.find,
+    learning.train,
+    measuring.evaluate,
+    benchmarks.benchmark,
+    benchmarks.sweep,
+    faithfulness.faithfulness,
+    models.models,
+    models.recommend,
+    models.explain,
+    models.neighbors,
+    models.export,
+    population.score,
+    auditing.audit,
+    reporting.report,
+    service.serve,
+):
+    app.command(cls=Command, short_help=SUMMARIES.get(command))(command)
 
 
 def main() -> None:
-    """Run the command line: exit code 0 when done, 1 when the input was wrong, 2 for wrong usage."""
+    """Run the command line. Exit code 0: done; 1: the input was wrong; 2: wrong usage."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal that lacks a character, such as μ on some Windows ones, shows its number.
+            # A terminal that lacks a character, as some on Windows lack μ, shows its number instead.
             stream.reconfigure(errors="backslashreplace")
     try:
         app()
@@ -107,9 +131,11 @@ def main() -> None:
         extra = EXTRA_OF_MODULE.get((error.name or "").partition(".")[0])
         if extra is None:
             raise
-        _fail(f"This command needs {error.name}: install dx2px[{extra}].")
+        _fail(f"This command needs {error.name}, which is not installed: pip install 'dx2px[{extra}]'.")
     except PermissionError as error:
-        _fail(f"No permission for {error.filename}.")
+        _fail(
+            f"There is no permission to use {error.filename}: change its permissions or name another place."
+        )
     except OSError as error:
         _fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}.")
 

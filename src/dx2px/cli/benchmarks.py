@@ -15,21 +15,21 @@ from dx2px.errors import InputError
 from dx2px.words import counted
 
 if TYPE_CHECKING:
-    from dx2px.evaluation.benchmark import Job
-    from dx2px.evaluation.recipe import Recipe
+    from dx2px.lab.benchmark import Failure, Job
+    from dx2px.lab.recipe import Recipe
 
 OverName = StrEnum("OverName", ["dim", "alpha", "heads"])
 Out = Annotated[Path, typer.Option(help="Folder of the results; runs found there are not run again.")]
-Jobs = Annotated[int, typer.Option(help="Runs at a time; the cores are shared out among them.", min=1)]
+Jobs = Annotated[int, typer.Option(help="Runs at the same time; they share the cores.", min=1)]
 
 
 def benchmark(
     out: Out,
     cohorts: Annotated[list[Path] | None, typer.Argument(help="Cohort files.")] = None,
-    cohort: Annotated[list[Path] | None, typer.Option(help="A cohort file (for use with --recipe).")] = None,
+    cohort: Annotated[list[Path] | None, typer.Option(help="A cohort file, as an option.")] = None,
     methods: Annotated[str | None, typer.Option(help="Comma-separated; all by default.")] = None,
     folds: Annotated[int | None, typer.Option(help="Folds inside the 80 % [default: 10].")] = None,
-    run_folds: Annotated[int | None, typer.Option(help="Run only the first so many folds.")] = None,
+    run_folds: Annotated[int | None, typer.Option(help="Run only this many folds, the first ones.")] = None,
     split_by: Annotated[
         SplitName | None, typer.Option(help="What the split keeps whole [default: stay].")
     ] = None,
@@ -38,23 +38,23 @@ def benchmark(
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option(help="The method that all others are compared with, stay by stay [default: last]."),
+        typer.Option(help="The method to compare all others with, stay by stay [default: last]."),
     ] = None,
     jobs: Jobs = 1,
 ) -> None:
     """Cross-validate methods on cohorts: tables with intervals, paired comparisons, a plot.
 
-    OUT gets results.md, .tex, .html, .png, runs.parquet and comparisons.md; OUT/runs keeps each run, so that an
-    interrupted benchmark goes on where it stopped. A run that fails is shown with its reason; the others go on.
+    OUT gets results.md, .tex, .html, .png, comparisons.md, runs.parquet (one row per run) and hits.parquet (the hits of
+    each test stay). An interrupted benchmark goes on where it stopped. A run that fails is shown with its reason.
     """
     sleep_while_waiting()
     files = [*(cohorts or []), *(cohort or [])]
     if not files:
         raise InputError("Name at least one cohort file.")
     check_cohorts(*files)
-    from dx2px.evaluation.benchmark import plan
-    from dx2px.evaluation.recipe import load_recipe
-    from dx2px.report.benchmark_files import write_benchmark
+    from dx2px.lab.benchmark import plan
+    from dx2px.lab.benchmark.files import write_benchmark
+    from dx2px.lab.recipe import load_recipe
 
     loaded = load_recipe(recipe) if recipe else None
     config = _config(loaded.config if loaded else None, methods, folds, run_folds, split_by)
@@ -74,14 +74,14 @@ def sweep(
     method: Annotated[str, typer.Option(help="The paper's model or a variant of it.")] = "e+sa+ma",
     values: Annotated[str | None, typer.Option(help="Comma-separated, instead of the paper's.")] = None,
     folds: Annotated[int, typer.Option(help="Folds inside the 80 %.")] = 10,
-    run_folds: Annotated[int, typer.Option(help="Run only the first so many folds.")] = 3,
+    run_folds: Annotated[int, typer.Option(help="Run only this many folds, the first ones.")] = 3,
     jobs: Jobs = 1,
 ) -> None:
     """Show how F1 depends on the dimension, the transport weight or the number of heads, as in the paper's figure."""
     sleep_while_waiting()
     check_cohorts(cohort)
-    from dx2px.evaluation.benchmark.sweep import SweepConfig, plan_sweep
-    from dx2px.report.benchmark_files import write_sweep
+    from dx2px.lab.benchmark.files import write_sweep
+    from dx2px.lab.benchmark.sweep import SweepConfig, plan_sweep
 
     grid = tuple(_number(over.value, text) for text in values.split(",")) if values else ()
     planned = plan_sweep(cohort, SweepConfig(over.value, method, grid, folds, run_folds), out)
@@ -93,10 +93,10 @@ def sweep(
 def _config(
     given: Any, methods: str | None, folds: int | None, run_folds: int | None, by: SplitName | None
 ) -> Any:
-    """A recipe's settings, or the defaults, with what the user says on top."""
+    """A recipe's settings, or the defaults, overridden by the user's options."""
     from dataclasses import replace
 
-    from dx2px.evaluation.benchmark import BenchmarkConfig
+    from dx2px.lab.benchmark import BenchmarkConfig
 
     said: dict[str, Any] = {"folds": folds, "run_folds": run_folds, "split_by": by.value if by else None}
     said["methods"] = tuple(filter(None, map(str.strip, methods.split(",")))) if methods else None
@@ -106,7 +106,7 @@ def _config(
 
 
 def _published(recipe: Recipe, files: list[Path]) -> dict[tuple[str, str], tuple[float, ...]]:
-    """A recipe's published numbers, beside those cohorts that they are of; a remark names the others."""
+    """A recipe's published numbers for the cohorts they belong to; a remark names the other cohorts."""
     from dx2px.cohort import CohortFile
 
     sources = {file.stem: str(CohortFile(file).provenance.get("source", "unknown")) for file in files}
@@ -120,14 +120,14 @@ def _published(recipe: Recipe, files: list[Path]) -> dict[tuple[str, str], tuple
     return found
 
 
-def run_jobs(jobs: list[Job], workers: int, what: str) -> list[Job]:
-    """Run what has no result yet, showing how it stands; give back what failed."""
-    from dx2px.evaluation.benchmark import run_all
+def run_jobs(jobs: list[Job], workers: int, what: str) -> list[Failure]:
+    """Run what has no result yet and show the progress; return what failed."""
+    from dx2px.lab.benchmark import run_all
 
-    others = sum(job.file.exists() and job.result() is None for job in jobs)
+    others = sum(job.kept() is not None and job.result() is None for job in jobs)
     if others:
         remark(
-            f"{others} kept runs are of other stays or other settings; they do not count and are run again."
+            f"{counted(others, 'kept run')} had other stays or other settings; these are replaced by new runs."
         )
     with board(what) as tell:
         return run_all(jobs, workers, tell)
@@ -138,13 +138,13 @@ def _show(table: str | None) -> None:
         print_text(table)
 
 
-def finish(failed: list[Job], out: Path) -> None:
+def finish(failures: list[Failure], out: Path) -> None:
     """Say where the results are; an error if runs failed."""
-    for job in failed:
-        remark(f"Failed: {job.name} {job.label} fold {job.split.fold}: {job.failure.read_text().strip()}")
-    if failed:
+    for failure in failures:
+        remark(f"Failed: {failure.job.title}: {failure.reason}")
+    if failures:
         raise InputError(
-            f"{counted(len(failed), 'run')} failed; the others are in {out}. The same command tries again."
+            f"{counted(len(failures), 'run')} failed; the others are in {out}. The same command tries again."
         )
     remark(f"The results are in {out}.")
 

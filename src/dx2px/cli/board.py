@@ -1,4 +1,4 @@
-"""How a benchmark stands, for people: a table that renews itself on a terminal, a line a change elsewhere."""
+"""The progress of a benchmark: on a terminal a table that is kept up to date, elsewhere one line per change."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from dx2px.evaluation.benchmark import Progress
-    from dx2px.evaluation.benchmark.progress import Tally
+    from dx2px.lab.benchmark import Progress
+    from dx2px.lab.benchmark.progress import Tally
 
 Tell = Callable[["Progress"], None]
 
 
 @contextmanager
 def board(what: str) -> Iterator[Tell]:
-    """Yield a function that is told how the runs stand."""
+    """Yield a function that shows how far the runs are."""
     if not sys.stderr.isatty():
         yield lambda progress: remark(f"{what}: {progress.line}")
         return
@@ -40,7 +40,7 @@ def board(what: str) -> Iterator[Tell]:
 
 
 class View:
-    """The last state told; what depends on the clock is worked out whenever it is drawn."""
+    """The last known state; what depends on the clock is computed whenever it is drawn."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -59,7 +59,7 @@ class View:
 
 
 def grid(progress: Progress) -> Table:
-    """A row a method, a column a cohort: runs done, running and failed."""
+    """One row per method, one column per cohort: runs done, running and failed."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -87,7 +87,7 @@ def _cell(tally: Tally | None) -> Any:
 
 
 def _clock(seconds: float) -> str:
-    """Minutes and seconds, with hours where it takes them."""
+    """Minutes and seconds, with hours if there are any."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -19,56 +19,82 @@ SourceName = StrEnum("SourceName", ["mimic3", "mimic4", "nhds", "synpuf", "omop"
 IcdChoice = StrEnum("IcdChoice", {"nine": "9", "ten": "10", "both": "both"})
 PresetName = StrEnum("PresetName", ["small", "medium", "large"])
 
-TABLE_HELP = "Columns of your own tables (source `table`)"
-COLUMN = {"rich_help_panel": TABLE_HELP, "show_default": False}
+COLUMNS = "Columns of your own tables (source `table`)"
 
 
 def prepare(
-    source: Annotated[SourceName, typer.Argument(help="Where the tables come from.")],
-    path: Annotated[
-        str, typer.Argument(help="The folder of the tables, or the file; in a warehouse the schema or table.")
-    ],
-    out: Annotated[Path, typer.Option(help="The cohort file to write, e.g. C.parquet.")],
+    source: Annotated[SourceName, typer.Argument(help="What kind of tables they are.")],
+    path: Annotated[str, typer.Argument(help="A folder or file; in a warehouse, the schema or table.")],
+    out: Annotated[Path, typer.Option(help="The cohort file to write, such as C.parquet.")],
     engine: Annotated[
         str,
         typer.Option(
-            help="Where the tables are worked on: duckdb (files), duckdb:///file.duckdb, "
+            help="Where to read the tables: duckdb (files), duckdb:///file.duckdb, "
             "postgresql://user@host/database, bigquery://project, or spark."
         ),
     ] = "duckdb",
-    min_count: Annotated[int, typer.Option(help="Keep codes that at least so many stays have.")] = 1,
+    min_count: Annotated[int, typer.Option(help="Keep codes found in at least this many stays.")] = 1,
     icd: Annotated[
         IcdChoice | None,
-        typer.Option(help="Keep codes of this version; for source `table`: the codes' version."),
+        typer.Option(
+            help="Keep only codes of this ICD version; for source `table`, the version of its codes.",
+            show_default="depends on the source",
+        ),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Fail when over 1 % of the entries are rejected.")
+        bool, typer.Option("--strict", help="Fail if more than 1 % of the entries are rejected.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
-    stay_column: Annotated[str | None, typer.Option(help="Column of the stay's id.")] = None,
-    patient_column: Annotated[str | None, typer.Option(help="Column of the patient's id.")] = None,
-    code_column: Annotated[str | None, typer.Option(help="Column of the code, one code a row.")] = None,
+    stay_column: Annotated[
+        str | None, typer.Option(help="Column with the id of the stay.", rich_help_panel=COLUMNS)
+    ] = None,
+    patient_column: Annotated[
+        str | None, typer.Option(help="Column with the id of the patient.", rich_help_panel=COLUMNS)
+    ] = None,
+    code_column: Annotated[
+        str | None,
+        typer.Option(help="Column with the code, if there is one code per row.", rich_help_panel=COLUMNS),
+    ] = None,
     kind_column: Annotated[
-        str | None, typer.Option(help="Column that tells diagnosis from procedure.")
+        str | None,
+        typer.Option(help="Column that says diagnosis or procedure.", rich_help_panel=COLUMNS),
     ] = None,
     system_column: Annotated[
-        str | None, typer.Option(help="Column of the ICD version or code system.")
+        str | None,
+        typer.Option(help="Column with the ICD version or code system.", rich_help_panel=COLUMNS),
     ] = None,
-    order_column: Annotated[str | None, typer.Option(help="Column of a code's place in its stay.")] = None,
+    order_column: Annotated[
+        str | None,
+        typer.Option(help="Column with the position of the code in its stay.", rich_help_panel=COLUMNS),
+    ] = None,
     diagnosis_columns: Annotated[
-        str | None, typer.Option(help="Diagnosis columns, one stay a row: names or patterns, e.g. 'dx*'.")
+        str | None,
+        typer.Option(
+            help="Diagnosis columns, if there is one stay per row: names or patterns such as 'dx*'.",
+            rich_help_panel=COLUMNS,
+        ),
     ] = None,
     procedure_columns: Annotated[
-        str | None, typer.Option(help="Procedure columns likewise, e.g. 'px*'.")
+        str | None,
+        typer.Option(help="Procedure columns, in the same way, such as 'px*'.", rich_help_panel=COLUMNS),
     ] = None,
     procedures_file: Annotated[
-        str | None, typer.Option(help="Second file or table, when PATH holds the diagnoses alone.")
+        str | None,
+        typer.Option(
+            help="File or table with the procedures, if PATH holds only diagnoses.", rich_help_panel=COLUMNS
+        ),
     ] = None,
 ) -> None:
     """Turn hospital tables into a cohort file.
 
-    Rows that cannot be used go to OUT's companion, C.rejects.parquet, with file, line, column and reason.
-    The options ending in -column, -columns and -file are for source `table`; what is not named is guessed and shown.
+    Entries that cannot be used are listed beside OUT, in C.rejects.parquet, with file, line, column and reason.
+    With source `table`, columns that you do not name are guessed, and the guess is shown.
+
+    \b
+    Examples:
+      dx2px prepare mimic3 mimic-iii/ --out mimic3.parquet --min-count 10
+      dx2px prepare table stays.csv --out own.parquet --icd 9
+      dx2px prepare omop cdm --out omop.parquet --engine postgresql://me@host/db
     """
     from dx2px.cohort import prepare as run
     from dx2px.cohort.sources import SourceOptions
@@ -102,30 +128,37 @@ def prepare(
 
 
 def synthesize(
-    out: Annotated[Path, typer.Option(help="The cohort file to write; its truth goes beside it.")],
-    preset: Annotated[PresetName, typer.Option(help="Sizes like the paper's three data sets.")] = PresetName[
-        "small"
-    ],
-    stays: Annotated[int | None, typer.Option(help="Number of stays, if not the preset's.")] = None,
+    out: Annotated[Path, typer.Option(help="The cohort file to write, such as C.parquet.")],
+    preset: Annotated[
+        PresetName, typer.Option(help="The size: like the small, medium or large data set of the paper.")
+    ] = PresetName["small"],
+    stays: Annotated[
+        int | None, typer.Option(help="Number of stays.", show_default="about 30,000, as in the preset")
+    ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same cohort.", min=0)] = 0,
     unexplained: Annotated[
-        float | None, typer.Option(help="Share of procedures that no diagnosis caused, 0 to 0.9.")
+        float | None,
+        typer.Option(help="Share of procedures not caused by any diagnosis, 0 to 0.9.", show_default="0.08"),
     ] = None,
     sharing: Annotated[
-        float | None, typer.Option(help="How many diagnoses can cause a procedure, on average.")
+        float | None,
+        typer.Option(help="How many diagnoses can cause a procedure, on average.", show_default="3"),
     ] = None,
     comorbidity: Annotated[
-        float | None, typer.Option(help="Share of a stay's diagnoses from one co-morbidity group, 0 to 0.95.")
+        float | None,
+        typer.Option(
+            help="Share of a stay's diagnoses from one comorbidity group, 0 to 0.95.", show_default="0.7"
+        ),
     ] = None,
 ) -> None:
-    """Make a cohort of invented stays whose diagnosis → procedure links are known.
+    """Make a cohort of synthetic stays with known causes.
 
-    Beside C.parquet stand C.links.parquet, the planted links, and C.causes.parquet, the cause of each procedure.
+    C.links.parquet holds the planted diagnosis → procedure links, C.causes.parquet the cause of each procedure.
     """
     from dataclasses import replace
 
-    from dx2px.cohort.synthetic import PRESETS, causes_path, links_path
-    from dx2px.cohort.synthetic import synthesize as run
+    from dx2px.lab.synthetic import PRESETS, causes_path, links_path
+    from dx2px.lab.synthetic import synthesize as run
 
     asked: dict[str, Any] = {
         "stays": stays,
@@ -136,20 +169,23 @@ def synthesize(
     config = replace(
         PRESETS[preset.value], **{name: value for name, value in asked.items() if value is not None}
     )
-    with counting("synthesize", config.stays) as tell:
-        summary = run(out, config, seed, tell)
+    with counting("synthesize", config.stays) as show_done:
+        summary = run(out, config, seed, show_done)
     remark(
-        f"{counted(summary.stays, 'invented stay')}: {out}; their truth is in {links_path(out)} and {causes_path(out)}."
+        f"{counted(summary.stays, 'synthetic stay')} are in {out}, their planted links in {links_path(out)}, "
+        f"the cause of each procedure in {causes_path(out)}."
     )
 
 
 def describe(
     cohort: Annotated[Path, typer.Argument(help="A cohort file.")],
-    plot: Annotated[Path | None, typer.Option(help="Also save the histograms: .png, .svg or .pdf.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also save histograms of codes per stay, as .png, .svg or .pdf.")
+    ] = None,
     top: Annotated[int, typer.Option(help="How many of the most frequent codes to list.", min=0)] = 10,
     json: AsJson = False,
 ) -> None:
-    """Show what a cohort holds: counts, codes a stay, the most frequent codes."""
+    """Show what a cohort holds: its size and most frequent codes."""
     from dx2px.cohort import Cohort
     from dx2px.cohort import describe as summarise
 
@@ -167,24 +203,28 @@ def describe(
         from dx2px.report.histograms import save_histograms
 
         save_histograms(summary, plot, f"{cohort.stem}: {summary.stays:,} stays")
-        remark(f"Histograms are in {plot}.")
+        remark(f"The histograms are in {plot}.")
 
 
 def show_summary(summary: Summary, name: str) -> None:
     """Print a cohort's summary as tables."""
+    from dx2px.codes import Notation
+
     kinds = {"diagnoses": summary.diagnoses, "procedures": summary.procedures}
     patients = "" if summary.patients is None else f" of {summary.patients:,} patients"
     print_table(
         f"{name}: {summary.stays:,} stays{patients}",
-        ["", "codes", "mean a stay", "median", "most", "stays of the rarest code"],
+        ["", "codes", "mean per stay", "median", "most", "stays with the rarest code"],
         [[name, k.codes, k.mean, k.median, k.most, k.rarest] for name, k in kinds.items()],
     )
     for kind, numbers in kinds.items():
         if numbers.frequent:
+            notation = Notation.of(c.code for c in numbers.frequent)
             print_table(
                 f"Most frequent {kind}",
-                ["code", "title", "stays", "share"],
-                [[c.shown, c.title, c.stays, f"{c.share:.1%}"] for c in numbers.frequent],
+                [notation.heading, "title", "stays", "share of stays"],
+                [[notation.write(c.code), c.title, c.stays, f"{c.share:.1%}"] for c in numbers.frequent],
+                codes=(0,),
             )
 
 
@@ -202,14 +242,14 @@ def _show_prepared(prepared: Prepared, as_json: bool) -> None:
             ("entries read", counts.entries_read),
             *rejected,
             ("entries used", counts.entries_used),
-            ("  of another ICD version, left out", counts.other_version),
-            ("  repeated in their stay", counts.repeated),
-            ("  in stays without both kinds of code", counts.without_both_kinds),
-            ("  of codes below the minimum count", counts.rare),
-            ("  in stays emptied by that", counts.emptied),
+            ("  left out: another ICD version", counts.other_version),
+            ("  left out: repeated in their stay", counts.repeated),
+            ("  left out: stay without both kinds of code", counts.without_both_kinds),
+            ("  left out: code below the minimum count", counts.rare),
+            ("  left out: stay emptied by the minimum count", counts.emptied),
             ("  in the cohort", counts.kept),
             ("entries repaired (numbers turned back into codes)", counts.repaired),
-            ("entries whose code no list has (kept)", counts.unlisted),
+            ("entries with a code that is in no ICD list (kept)", counts.unlisted),
             ("stays read", counts.stays_read),
             ("stays with both kinds of code", counts.stays_with_both_kinds),
             ("stays in the cohort", counts.stays),
@@ -217,12 +257,16 @@ def _show_prepared(prepared: Prepared, as_json: bool) -> None:
             ("distinct procedures", counts.procedures),
         ]
         always = {"entries read", "entries used", "  in the cohort"}
-        print_table("", ["", "number"], [row for row in rows if row[1] or row[0] in always])
+        print_table(
+            "What was read and what was kept",
+            ["", "number"],
+            [row for row in rows if row[1] or row[0] in always],
+        )
     for note in prepared.notes:
         remark(f"Note: {note}")
     for warning in prepared.warnings:
         remark(f"Warning: {warning}")
-    remark(f"Cohort: {prepared.path}. Rejected entries: {prepared.rejects_path}.")
+    remark(f"The cohort is in {prepared.path}, the rejected entries in {prepared.rejects_path}.")
 
 
 def _names(text: str | None) -> tuple[str, ...]:

@@ -14,54 +14,61 @@ import typer
 from dx2px.errors import InputError
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl+C stopped
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 
 def refuse_options(options: Iterable[str], whom: str) -> None:
-    """An `InputError` where options were given that mean nothing to what they were given to."""
+    """An `InputError` if options were given that have no effect on `whom`."""
     given = [f"--{name.replace('_', '-')}" for name in options]
     if given:
-        verb = "means" if len(given) == 1 else "mean"
-        raise InputError(f"{', '.join(given)} {verb} nothing to {whom}.")
+        verb, them = ("has", "it") if len(given) == 1 else ("have", "them")
+        raise InputError(f"{', '.join(given)} {verb} no effect on {whom}: leave {them} out.")
 
 
 def remark(message: str) -> None:
-    """Something the user should know, apart from the result."""
+    """Print something the user should know, apart from the result."""
     typer.echo(message, err=True)
 
 
 def print_json(value: Any) -> None:
-    """A value as JSON, and nothing else, on standard output; in ASCII where that cannot show every character."""
+    """Print a value as JSON and nothing else; in ASCII if the terminal cannot show every character."""
     plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
     typer.echo(json.dumps(value, indent=2, ensure_ascii=plain, allow_nan=False))
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A table whose number columns (those not first) stand to the right, unless they hold text."""
+def print_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, codes: Sequence[int] = ()
+) -> None:
+    """Print a table; columns of numbers are aligned to the right, except `codes`, which only look like numbers."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     body = [[_shown(cell) for cell in row] for row in rows]
-    numbers = [all(_is_number(row[place]) for row in body) for place in range(len(columns))]
-    # As text, for codes and titles may hold brackets, which rich would read as its markup.
-    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    numbers = [
+        place not in codes and all(_is_number(row[place]) for row in body) for place in range(len(columns))
+    ]
+    # Text objects, because rich would read brackets in codes and titles as its markup.
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for place, name in enumerate(columns):
         table.add_column(Text(name), justify="right" if numbers[place] else "left", no_wrap=numbers[place])
     for row in body:
         table.add_row(*map(Text, row))
-    Console(highlight=False, width=None if sys.stdout.isatty() else 110).print(table)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
+    if title:
+        console.print(Text(title), soft_wrap=True)
+    console.print(table)
 
 
 def print_text(text: str) -> None:
-    """Text as it is, on standard output."""
+    """Print text as it is."""
     typer.echo(text)
 
 
 @contextmanager
 def working(what: str) -> Iterator[Any]:
-    """Yield a function that tells what is being done: a spinner on a terminal, plain lines elsewhere."""
+    """Yield a function that shows what is being done: a spinner on a terminal, plain lines elsewhere."""
     if not sys.stderr.isatty():
         yield lambda message: remark(f"{what}: {message}")
         return
@@ -74,7 +81,7 @@ def working(what: str) -> Iterator[Any]:
 
 @contextmanager
 def counting(what: str, total: int) -> Iterator[Any]:
-    """Yield a function that is told how many are done: a bar on a terminal, a line each tenth elsewhere."""
+    """Yield a function that shows how many are done: a bar on a terminal, a line per tenth elsewhere."""
     if not sys.stderr.isatty():
         yield _tenths(what, total)
         return
@@ -88,15 +95,20 @@ def counting(what: str, total: int) -> Iterator[Any]:
 
 
 @contextmanager
-def training_progress(what: str, epochs: int, shown: bool = True) -> Iterator[Any]:
-    """Yield a function from a stop question to training hooks: a bar on a terminal, a line an epoch elsewhere."""
+def training_progress(what: str, shown: bool = True) -> Iterator[Any]:
+    """Yield a function that makes training hooks: a bar on a terminal, one line per epoch elsewhere.
+
+    Its argument is a function that returns whether training should stop.
+    """
     from dx2px.training.loop import Hooks
 
     if not shown:
         yield lambda stop: Hooks(stop=stop)
         return
     if not sys.stderr.isatty():
-        yield lambda stop: Hooks(epoch=lambda e: remark(f"{what}: {_epoch_line(e, epochs)}"), stop=stop)
+        yield lambda stop: Hooks(
+            epoch=lambda e, epochs: remark(f"{what}: {_epoch_line(e, epochs)}"), stop=stop
+        )
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
@@ -114,32 +126,36 @@ def training_progress(what: str, epochs: int, shown: bool = True) -> Iterator[An
 
         yield lambda stop: Hooks(
             progress=step,
-            epoch=lambda e: bar.console.print(_epoch_line(e, epochs), highlight=False),
+            epoch=lambda e, epochs: bar.console.print(_epoch_line(e, epochs), highlight=False),
             stop=stop,
         )
 
 
 def _epoch_line(e: Any, epochs: int) -> str:
-    parts = [f"epoch {e.epoch}/{epochs}", f"predictive loss {e.loss_predictive:.4f}"]
-    if e.loss_transport:
-        parts.append(f"transport loss {e.loss_transport:.4f}")
-    parts += [f"validation F1@5 {e.validation_f1:.2f}", f"{e.stays_per_second:,.0f} stays/s"]
-    if e.unconverged > 0.01:
-        parts.append(f"{e.unconverged:.2%} of the transport problems unconverged")
+    measures = dict(e.measures)
+    unconverged = measures.pop("unconverged", 0.0)
+    losses = {name: value for name, value in measures.items() if name.startswith("loss_")}
+    parts = [f"epoch {e.epoch}/{epochs}"]
+    parts += [f"{name.removeprefix('loss_')} loss {value:.4f}" for name, value in losses.items()]
+    if e.validation_f1 == e.validation_f1:  # NaN without validation stays
+        parts.append(f"validation F1@5 {e.validation_f1:.2f} %")
+    parts.append(f"{e.stays_per_second:,.0f} stays/s")
+    if unconverged > 0.01:
+        parts.append(f"{unconverged:.2%} of the transport problems did not converge")
     return "  ".join(parts)
 
 
 def _tenths(what: str, total: int) -> Any:
     shown = 0
 
-    def tell(done: int) -> None:
+    def show(done: int) -> None:
         nonlocal shown
         tenth = 10 * done // max(total, 1)
         if tenth > shown:
             shown = tenth
             remark(f"{what}: {done:,} of {total:,}")
 
-    return tell
+    return show
 
 
 def _shown(cell: Any) -> str:
@@ -155,8 +171,8 @@ def _is_number(text: str) -> bool:
 
 
 def sleep_while_waiting() -> None:
-    """Let waiting threads sleep: with another busy process on the machine, spinning ones cost a factor of five.
+    """Let waiting threads sleep. Next to another busy process, threads that spin slow the work down five times.
 
-    The setting is read once, when torch is first imported.
+    torch reads the setting once, when it is first imported.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

@@ -1,58 +1,103 @@
-"""The demonstration: the package's own model answers, then a model is made from nothing, explained and reported."""
+"""The demonstration: the package's model answers, then a new one is learned from synthetic stays and explained."""
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dx2px.cli import cohorts, learning, models, reporting
+from dx2px.cli import cohorts, learning, reporting
+from dx2px.cli.answers import NOT_ADVICE, show_recommendation
 from dx2px.cli.console import remark
 
-EXAMPLES = 3
 QUESTIONS = {
-    "A broken hip in old age, with heart failure": ["820.21", "428.0", "401.9", "V43.64"],
+    "A broken hip, with heart failure": ["820.21", "428.0", "401.9", "V43.64"],
     "Kidney failure on dialysis, with a cardiac arrest": ["585.6", "427.5", "V45.11"],
-    "A heart attack with diabetes": ["410.71", "414.01", "250.00", "272.4"],
+    "A heart attack, with diabetes": ["410.71", "414.01", "250.00", "272.4"],
 }
+LISTED = 5  # most frequent codes of each kind
 
 
 def demo(
     context: typer.Context,
-    out: Annotated[Path, typer.Option(help="Folder for everything the demonstration writes.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Folder for everything that is written.")] = Path("demo"),
     stays: Annotated[
-        int | None, typer.Option(help="How many stays to invent [default: as many as the paper's small set].")
+        int | None,
+        typer.Option(help="Number of synthetic stays.", show_default="28,315, as in the paper's small set"),
     ] = None,
 ) -> None:
-    """Ask the package's own model, then synthesize a cohort, describe it, learn from it, explain its stays, report."""
-    for question, codes in QUESTIONS.items():
-        remark(f"\n{question}: dx2px recommend {' '.join(codes)} --top 3")
-        models.recommend(codes, top=3)
-    cohort, model = out / "small.parquet", out / "model"
-    cohorts.synthesize(out=cohort, stays=stays)
-    cohorts.describe(cohort, plot=out / "histograms.png")
-    learning.train(context, cohort, out=model)
-    _explain_stays(cohort, model, out / "explanation.png")
-    page = out / "report.html"
-    reporting.write_report(model, cohort, page)
-    remark(
-        f"Everything is in {out}. The stays are invented; real tables: dx2px prepare --help.\n"
-        f"Ask the model yourself: dx2px recommend --model {model} 585.6 427.5\n"
-        f"The report, one page about all of it: open {page.resolve().as_uri()}"
+    """See everything once: ask, prepare, train, explain, report.
+
+    It asks the model in the package, then makes synthetic stays, learns a model from them and explains one stay.
+    """
+    cohort, model, figure, page = (
+        out / name for name in ("small.parquet", "model", "explanation.png", "report.html")
     )
+    remark("1. The model in the package answers. It learned from US hospital stays (NHDS 2010).")
+    _answer_questions()
+    remark("2. A cohort is made of synthetic stays, with known causes.")
+    cohorts.synthesize(out=cohort, stays=stays)
+    cohorts.describe(cohort, plot=out / "histograms.png", top=LISTED)
+    remark("\n3. A model learns from them. The test stays are not used for learning.")
+    learning.train(context, cohort, out=model)
+    remark("\n4. The model explains one of the test stays.")
+    _explain_stay(cohort, model, figure)
+    remark("5. One page reports on all of it.")
+    reporting.write_report(model, cohort, page)
+    _say_what_next(out, model, figure, page)
 
 
-def _explain_stays(cohort: Path, model: Path, figure: Path) -> None:
-    """The first test stays with three to eight diagnoses: recommendations with reasons, and one figure."""
+def _answer_questions() -> None:
+    from dx2px.cli.models import load_model
+
+    model, program = load_model(None), _program()
+    for question, codes in QUESTIONS.items():
+        remark(f"\n{question}: {program} recommend {' '.join(codes)} --top 3")
+        show_recommendation(model.recommend(codes, 3))
+    remark(f"{NOT_ADVICE}\n")
+
+
+def _explain_stay(cohort: Path, model: Path, figure: Path) -> None:
+    """Show the first test stay with three to eight diagnoses, as a table and as a figure."""
+    from dx2px.answers import Model
     from dx2px.cohort import Cohort
-    from dx2px.evaluation.parts import learning_part
-    from dx2px.inference import Model
     from dx2px.report.explanation import save_explanation
+    from dx2px.scoring.measured import learning_part
 
     loaded = Model.load(model)
     test = learning_part(loaded.files, Cohort.load(cohort), "test")
-    chosen = [row for row in range(len(test)) if 3 <= len(test.diagnoses[row]) <= 8][:EXAMPLES]
-    for row in chosen:
-        models.show_recommendation(loaded.recommend(test.diagnoses_of(row)))
-    save_explanation(loaded.explain(test.diagnoses_of(chosen[0])), figure)
+    row = next((row for row in range(len(test)) if 3 <= len(test.diagnoses[row]) <= 8), 0)
+    show_recommendation(loaded.recommend(test.diagnoses_of(row)))
+    save_explanation(loaded.explain(test.diagnoses_of(row)), figure)
+
+
+def _say_what_next(out: Path, model: Path, figure: Path, page: Path) -> None:
+    program = _program()
+    steps = {
+        "recommend 585.6 427.5": "ask the package's model",
+        f"recommend 585.6 427.5 --model {model}": "ask the new one",
+        "find heart failure": "look up codes",
+        "prepare --help": "use your own stays",
+    }
+    width = max(map(len, steps))
+    lines = [f"  {program} {words.ljust(width)}  {purpose}" for words, purpose in steps.items()]
+    remark(
+        f"\nDone. Everything is in {out}. Look at {figure}, and open the report in a browser:\n"
+        f"  {page.resolve().as_uri()}\n"
+        "These stays are synthetic, so the new model says nothing about patients. Where to go from here:"
+    )
+    remark("\n".join(lines))
+    if program not in ("dx2px", "python -m dx2px"):
+        remark(f"To type just `dx2px`, first run: source {Path(program).parent / 'activate'}")
+
+
+def _program() -> str:
+    """How the user can call dx2px again: by name if it is on the path, else as it was called now."""
+    called = Path(sys.argv[0])
+    if called.name != "dx2px":
+        return "python -m dx2px"
+    found = shutil.which("dx2px")
+    return "dx2px" if found and Path(found).resolve() == called.resolve() else str(called)

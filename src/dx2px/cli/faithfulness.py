@@ -1,4 +1,4 @@
-"""The command that puts explanations to the test: faithfulness."""
+"""The command that tests explanations: faithfulness."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from dx2px.cli.console import print_table, remark, sleep_while_waiting, working
 from dx2px.errors import InputError
 
 if TYPE_CHECKING:
-    from dx2px.evaluation.faithfulness import Subject
-
-OWN = ("shares", "own plan", "plan")  # what a method itself gives as its reasons
+    from dx2px.lab.faithfulness import Subject
 
 
 def faithfulness(
@@ -23,18 +21,19 @@ def faithfulness(
     ],
     cohort: Annotated[Path, typer.Argument(help="A cohort file.")],
     out: Annotated[Path, typer.Option(help="Folder for faithfulness.json, faithfulness.md and the figures.")],
-    samples: Annotated[int, typer.Option(help="Stays to ask about, at most.", min=1)] = 2000,
-    seed: Annotated[int, typer.Option(help="Fixes the sample and all draws.", min=0)] = 0,
+    samples: Annotated[int, typer.Option(help="How many stays to use, at most.", min=1)] = 2000,
+    seed: Annotated[int, typer.Option(help="Seed of the sample and all draws.", min=0)] = 0,
 ) -> None:
     """Measure whether explanations are true, on stays that the models did not learn from.
 
-    Removes what is blamed for a procedure and looks how far its score falls; compares several models of one method
-    with each other; on synthetic cohorts, compares with the planted causes. docs/faithfulness.md explains the numbers.
+    Removes the diagnosis that an explanation names and measures how far the procedure's score falls; compares several
+    models of one method with each other; on synthetic cohorts, compares with the planted causes.
+    docs/faithfulness.md explains the numbers.
     """
     sleep_while_waiting()
-    from dx2px.evaluation.faithfulness import StudyConfig, study
-    from dx2px.report.faithfulness import markdown
-    from dx2px.report.faithfulness_figures import save_figures
+    from dx2px.lab.faithfulness import StudyConfig, study
+    from dx2px.lab.faithfulness.figures import save_figures
+    from dx2px.lab.faithfulness.markdown import markdown
     from dx2px.storage import write_text
 
     if out.exists() and not out.is_dir():
@@ -53,19 +52,20 @@ def faithfulness(
 
 
 def _subject(path: Path) -> Subject:
-    from dx2px.evaluation.faithfulness import Subject
-    from dx2px.inference.scoring import scorer_for
-    from dx2px.model.folder import read_folder
+    from dx2px.lab.faithfulness import Subject
+    from dx2px.scoring.folder import read_folder
 
-    return Subject(path.resolve().name, read_folder(path), scorer_for)
+    return Subject(path.resolve().name, read_folder(path))
 
 
 def _show(record: dict[str, Any]) -> None:
-    """The numbers that matter most: of each model, what its own explanation attains."""
+    """For each model, what its own explanation attains."""
+    from dx2px.lab.faithfulness.markdown import OWN
+
     rows = []
     for name, model in record["models"].items():
         known = model["deletion"].get("coded", {})
-        own = next((way for way in OWN if way in known), "leave-one-out")
+        own = next((attribution for attribution in OWN if attribution in known), "leave-one-out")
         removed = (model["deletion"].get(target, {}).get(own) for target in ("coded", "ranked first"))
         shares = [None if one is None else one["of_best"] for one in removed]
         falls = [None if share is None else f"{100 * share['value']:.1f}" for share in shares]
@@ -73,5 +73,5 @@ def _show(record: dict[str, Any]) -> None:
         right = None if planted is None else f"{100 * planted['of_posterior']['value']:.1f}"
         steady = record["stability"].get(model["family"], {}).get("significance")
         rows.append([name, own, right, *falls, None if steady is None else f"{steady['spearman']:.3f}"])
-    head = ["model", "explanation", "causes", "deletion, coded", "deletion, first", "rank agreement"]
-    print_table("Per cent of the best possible; agreement of significance between models", head, rows)
+    head = ["model", "explanation", "causes, %", "deletion, coded, %", "deletion, first, %", "rank agreement"]
+    print_table("Per cent of the best possible; rank agreement of significance between models", head, rows)

@@ -1,4 +1,4 @@
-"""The command that measures a model: evaluate; and how metrics are printed."""
+"""The command that measures a model, evaluate, and how metrics are printed."""
 
 from __future__ import annotations
 
@@ -9,46 +9,58 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dx2px.cli.console import AsJson, print_json, print_table, remark
+from dx2px.cli.models import ModelArgument, load_model
 from dx2px.errors import InputError
 from dx2px.storage import check_place
+from dx2px.words import counted
 
 if TYPE_CHECKING:
+    from dx2px.answers import Model
     from dx2px.cohort import Cohort
-    from dx2px.evaluation import Metrics, ProjectionCounts
-    from dx2px.evaluation.reliability import Reliability
-    from dx2px.inference import Model
+    from dx2px.cohort.projection import ProjectionCounts
+    from dx2px.scoring.metrics import Metrics
+    from dx2px.scoring.reliability import Reliability
 
 PartName = StrEnum("PartName", ["test", "train", "all"])
+PART_DEFAULT = "test for the cohort the model learned from, all for another"
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: ModelArgument,
     cohort: Annotated[Path, typer.Argument(help="A cohort file.")],
     on: Annotated[
         PartName | None,
-        typer.Option(help="Which stays [default: test of the cohort it learned from, all of another]."),
+        typer.Option(help="Which stays to measure on.", show_default=PART_DEFAULT),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Save the reliability plot: .png, .svg or .pdf.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also save the reliability plot, as .png, .svg or .pdf.")
+    ] = None,
     back_off: Annotated[
-        bool, typer.Option("--back-off", help="Let known siblings stand in for diagnoses the model lacks.")
+        bool,
+        typer.Option("--back-off", help="Replace diagnoses the model does not know by their known siblings."),
     ] = False,
     json: AsJson = False,
 ) -> None:
-    """Measure a model: recall, precision and F1 of the top 1, 3, 5 and 10, in per cent, and its calibration.
+    """Measure a model: recall, precision, F1 and calibration.
 
-    On a cohort that the model did not learn from, codes it does not know are set aside and counted.
+    They are given in per cent for the top 1, 3, 5 and 10 procedures. On a cohort that the model did not learn from,
+    codes that it does not know are left out and counted.
+
+    \b
+    Examples:
+      dx2px evaluate MODEL C.parquet
+      dx2px evaluate nhds2010 C.parquet --json
     """
     from dx2px.cohort import Cohort
-    from dx2px.evaluation import evaluate as measure
-    from dx2px.evaluation.parts import measured_part
-    from dx2px.inference import Model
+    from dx2px.scoring.measured import measured_part
+    from dx2px.scoring.metrics import evaluate as measure
 
     if plot is not None:
         from dx2px.report.figures import check_format
 
         check_format(plot)
         check_place(plot)
-    loaded, whole = Model.load(model), Cohort.load(cohort)
+    loaded, whole = load_model(model), Cohort.load(cohort)
     known = len(loaded.files.diagnoses)
     if back_off:
         loaded = loaded.extended(whole.diagnosis_vocabulary)
@@ -57,7 +69,7 @@ def evaluate(
     metrics = measure(loaded.scorer.scores, stays.diagnoses, stays.procedures)
     trust = _reliability(loaded, stays)
     if plot is not None and trust is None:
-        raise InputError("The model has no calibration, so there is nothing to plot: train it anew.")
+        raise InputError("The model has no calibration, so there is nothing to plot: train it again.")
     if json:
         extra: dict[str, Any] = {} if counts is None else {"projection": counts.to_dict()}
         extra |= {} if trust is None else {"calibration": trust.to_dict()}
@@ -68,9 +80,10 @@ def evaluate(
         if trust is not None:
             show_reliability(trust)
         if back_off:
-            remark(
-                f"Backed off: siblings stood in for {len(loaded.files.diagnoses) - known:,} distinct diagnoses."
+            replaced = counted(
+                len(loaded.files.diagnoses) - known, "distinct diagnosis", "distinct diagnoses"
             )
+            remark(f"Known siblings replaced {replaced} that the model does not know.")
         if counts is not None:
             _show_projection(counts)
     if plot is not None and trust is not None:
@@ -81,8 +94,8 @@ def evaluate(
 
 
 def _reliability(model: Model, stays: Cohort) -> Reliability | None:
-    """How far probabilities can be trusted on these stays; None for a model without a calibration."""
-    from dx2px.evaluation.reliability import reliability
+    """How far the probabilities can be trusted on these stays; None if the model has no calibration."""
+    from dx2px.scoring.reliability import reliability
 
     calibration = model.files.calibration
     if calibration is None:
@@ -91,28 +104,31 @@ def _reliability(model: Model, stays: Cohort) -> Reliability | None:
 
 
 def show_reliability(trust: Reliability) -> None:
-    """Print expected calibration error and slope, and what sets of stated coverage held."""
+    """Print calibration error and slope, and how much the sets of each coverage held."""
     rows = [
         [pairs, f"{one.ece:.4f}", "–" if one.slope is None else f"{one.slope:.2f}"]
-        for pairs, one in (("all pairs", trust.all), ("ten most probable", trust.top))
+        for pairs, one in (("all procedures", trust.all), ("ten most probable per stay", trust.top))
     ]
-    print_table("Calibration", ["", "expected error", "slope"], rows)
+    print_table("Calibration (0 is the best error, 1 the best slope)", ["", "expected error", "slope"], rows)
     sets = [[f"{one.target:.0%}", f"{one.recall:.1%}", f"{one.set_size:.1f}"] for one in trust.coverage]
-    print_table("Sets that should hold a share of a stay's procedures", ["asked", "held", "size"], sets)
+    columns = ["share asked for", "share held", "procedures per set"]
+    print_table("Sets made to hold a share of a stay's procedures (recommend --coverage)", columns, sets)
 
 
 def show_metrics(metrics: Metrics, title: str) -> None:
-    """Print the twelve numbers of a row of the paper's Table 1."""
+    """Print recall, precision and F1 as in the paper's Table 1."""
     names = ("recall", "precision", "f1")
     means = {name: metrics.mean(name) for name in names}
     rows = [[f"top {L}", *(means[name][L] for name in names)] for L in metrics.at]
-    print_table(f"{title}: {len(metrics):,} stays, per cent", ["", "recall", "precision", "F1"], rows)
+    print_table(f"{title}: {len(metrics):,} stays", ["", "recall %", "precision %", "F1 %"], rows)
 
 
 def _show_projection(counts: ProjectionCounts) -> None:
     for kind, aside in (("diagnoses", counts.diagnoses), ("procedures", counts.procedures)):
         remark(
-            f"Set aside: {aside.codes_set_aside:,} of {aside.codes:,} distinct {kind} "
+            f"Left out: {aside.codes_set_aside:,} of {aside.codes:,} distinct {kind} "
             f"({aside.entries_set_aside:,} of {aside.entries:,} entries), which the model does not know."
         )
-    remark(f"{counts.stays_kept:,} of {counts.stays:,} stays keep a diagnosis and a procedure.")
+    remark(
+        f"Measured on the {counts.stays_kept:,} of {counts.stays:,} stays that keep a diagnosis and a procedure."
+    )

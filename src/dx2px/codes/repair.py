@@ -1,15 +1,14 @@
-"""Codes that a spreadsheet turned into numbers, turned back where exactly one code fits.
+"""Restore codes that a spreadsheet turned into numbers, wherever exactly one code fits.
 
 Opening a file in a spreadsheet, or reading it with guessed column types, does four kinds of damage:
 
-- leading zeros go: `0389` becomes `389`, ICD-10-PCS `0016070` becomes `16070`;
+- leading zeros are lost: `0389` becomes `389`, ICD-10-PCS `0016070` becomes `16070`;
 - a dotted code becomes a decimal: `038.9` becomes `38.9`, `250.00` becomes `250`, `038.10` becomes `38.1`;
 - an integer column with gaps becomes a float column: `4280` becomes `4280.0`;
-- digits around an E become a power of ten: ICD-10-PCS `02700E6` becomes `2.7E+09`, beyond recovery.
+- digits around an E become a power of ten: ICD-10-PCS `02700E6` becomes `2.7E+09` and cannot be recovered.
 
-Nothing is guessed. 347 integers stand for two ICD-9 diagnoses each and 73 for two procedures each: such a
-number is refused as `ambiguous_leading_zero`, with its candidates. ICD-10-CM codes begin with a letter and
-are safe.
+Nothing is guessed. 347 integers can each be two ICD-9 diagnoses, and 73 can each be two procedures. Such a number is
+refused as `ambiguous_leading_zero`, with its candidates. ICD-10-CM codes begin with a letter and are safe.
 """
 
 import re
@@ -30,21 +29,21 @@ _SHARE_EXPLAINED = 1 / 200
 _LONGEST = {System.ICD9CM: 5, System.ICD9PCS: 4, System.ICD10PCS: 7}
 
 _SENTENCES = {
-    "unchanged": "The text is a code as it stands.",
-    "leading_zero_restored": "A number whose leading zeros were lost; one code alone has its value.",
-    "decimal_restored": "A decimal number made from a dotted code; one code alone has its value.",
+    "unchanged": "The text is already a code.",
+    "leading_zero_restored": "A number whose leading zeros were lost; only one code has its value.",
+    "decimal_restored": "A decimal number made from a dotted code; only one code has its value.",
     "float_tail_removed": "A code without a dot, written as a decimal number ending in .0.",
     "ambiguous_leading_zero": "Several codes become this number when their leading zeros are lost.",
-    "ambiguous_dot": "A code written with its dot and another written without become this number.",
+    "ambiguous_dot": "One code written with its dot and another written without it both become this number.",
     "scientific_notation": "A power of ten made from a code with an E between digits; its digits are lost.",
     "no_such_code": "No code of the system becomes this number.",
-    "not_a_code": "The text has not the shape of a code of the system.",
+    "not_a_code": "The text does not have the shape of a code of the system.",
 }
 
 
 @dataclass(frozen=True)
 class Repair:
-    """`code` is canonical where exactly one fits, else None; `reason` is a slug that `explain` spells out."""
+    """`code` is the canonical code if exactly one fits, else None; `explain` turns `reason` into a sentence."""
 
     code: str | None
     candidates: tuple[str, ...]
@@ -53,7 +52,7 @@ class Repair:
 
 @dataclass(frozen=True)
 class _Readings:
-    """The codes that become a number: `plain` ones were written without a dot, `decimal` ones with it."""
+    """The codes that become a given number: `plain` if written without the dot, `decimal` if written with it."""
 
     plain: tuple[str, ...]
     decimal: tuple[str, ...]
@@ -66,9 +65,9 @@ class _Readings:
 def repair(text: str, system: System, dotted: bool | None = None) -> Repair:
     """The code that a spreadsheet may have turned into `text`.
 
-    `dotted` says whether the column held codes with dots, as `looks_dotted` can tell; None considers both, so
-    that the diagnosis `389` is ambiguous between 038.9 written `0389` and 389.00 written `389.00`.
-    A listed code wins over an unlisted one; a retired code or heading is kept where nothing else fits.
+    `dotted` says whether the column held codes with dots (`looks_dotted` finds out). None allows both; then the
+    diagnosis `389` is ambiguous between 038.9 written as `0389` and 389.00 written as `389.00`.
+    Listed codes win over unlisted ones; a retired code or a heading is kept if nothing else fits.
     """
     number = squeeze(text)
     if _POWER_OF_TEN.fullmatch(number) or (
@@ -82,25 +81,29 @@ def repair(text: str, system: System, dotted: bool | None = None) -> Repair:
 
 
 def explain(reason: str) -> str:
-    """One sentence for people."""
+    """The reason of a repair as a sentence."""
     return _SENTENCES[reason]
 
 
 def looks_dotted(column_codes: Iterable[str], system: System) -> bool:
-    """Whether a column holds codes with dots: one number with a fraction other than zero shows it."""
+    """Whether a column holds codes with dots: one number with a nonzero fraction is enough to tell."""
     numbers = (squeeze(text) for text in column_codes)
     return system.version == 9 and any(_is_number(text) and _fraction(text) != "" for text in numbers)
 
 
 def looks_numeric(column_codes: Iterable[str], system: System) -> bool:
-    """Whether a column of codes went through a spreadsheet; all its entries or the distinct ones will do.
+    """Whether a column of codes went through a spreadsheet. Pass all its entries, or the distinct ones.
 
-    A power of ten shows it. A number with a leading zero shows the contrary: no spreadsheet leaves one. Else
-    a number that no code is written as but some code becomes (`42` for 042, `38.9`, `4280.0`) shows it, and
-    so does one in 200 numbers that are listed only with a lost zero put back, if most are listed as they
-    stand (they are not in a column cut to categories). Damaged columns of the open data have more than one in
-    75, healthy ones less than one in 400. The mere want of leading zeros shows nothing: a healthy column of,
-    say, heart patients may have none.
+    The signs, in this order:
+
+    - a power of ten: yes;
+    - a number with a leading zero: no, because a spreadsheet leaves none;
+    - a number that is never written as a code but that some code becomes (`42` for 042, `38.9`, `4280.0`): yes;
+    - more than one number in 200 is listed only once a lost zero is put back, and most numbers are listed as
+      they are (in a column cut to categories they are not): yes. In the open data, damaged columns have more
+      than one in 75, healthy ones fewer than one in 400.
+
+    The absence of leading zeros proves nothing: a healthy column of, say, heart patients may have none.
     """
     texts = {squeeze(text) for text in column_codes}
     numbers = {text for text in texts if _is_number(text)}
@@ -143,7 +146,7 @@ def _verdict(number: str, readings: _Readings, system: System) -> Repair:
 
 
 def _listed(number: str, system: System, dotted: bool | None) -> _Readings:
-    """The listed codes that have the value of the number, by either way of writing codes."""
+    """The listed codes that have the number's value, whether written with or without the dot."""
     place = dot_place(number, system)
     may_be_plain = not _fraction(number) and (dotted is not True or len(_whole(number)) > place)
     may_be_decimal = place > 0 and (bool(_fraction(number)) or dotted is not False)
@@ -154,7 +157,7 @@ def _listed(number: str, system: System, dotted: bool | None) -> _Readings:
 
 
 def _unlisted(number: str, system: System) -> _Readings:
-    """Headings with the value of the number, and the number itself where too long to have lost a zero."""
+    """Headings with the number's value, and the number itself if it is too long to have lost a zero."""
     whole, longest, place = _whole(number), _LONGEST[system], dot_place(number, system)
     if fraction := _fraction(number):
         bare = whole.zfill(place) + fraction
@@ -200,12 +203,12 @@ def _whole(number: str) -> str:
 
 
 def _fraction(number: str) -> str:
-    """The digits after the dot, without zeros at the end; empty for a whole number such as `4280.0`."""
+    """The digits after the dot without trailing zeros; empty for a whole number such as `4280.0`."""
     return number.partition(".")[2].rstrip("0")
 
 
 def _is_impossible(number: str, system: System) -> bool:
-    """Whether no code is written so: too short, or with the dot in another place."""
+    """Whether no code is ever written like this: it is too short, or its dot is in the wrong place."""
     if "." in number:
         return len(_whole(number)) != dot_place(number, system)
     return not has_shape(number, system)

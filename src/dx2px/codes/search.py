@@ -1,8 +1,8 @@
-"""Type-ahead over the listed codes of a system, by the start of a code or by starts of words of the title.
+"""Type-ahead search of the listed codes, by the start of the code or by the first letters of words in the title.
 
-An index is built once a system, when first searched. Its titles are numbered from the shortest to the
-longest, and its postings (word, title) stand sorted by word, so that all titles with a word that begins with
-the typed letters are one slice: even a single letter is answered in a few vectorised steps.
+Each system's index is built once, when first searched. Titles are numbered from shortest to longest, and the postings
+(word, title) are sorted by word. So all titles with a word that begins with the typed letters are one slice of the
+postings, and even a single letter is answered in a few vectorised steps.
 """
 
 import re
@@ -22,17 +22,19 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# A code stands above every title; titles are told apart by how the typed words lie in them, then by length.
+# A match by code ranks above every match by title. Titles rank by where the typed words are in them, then by length.
 _EXACT_CODE, _CODE_PREFIX, _WORDS, _LETTERS_OF_CODE = 4.0, 3.0, 1.0, 0.5
 _OPENING, _IN_ORDER, _WHOLE_WORDS = 0.5, 0.25, 0.125
 
-_RANKED = 300  # matches ranked in detail, at least: those that open with the first word, then the shortest
+_RANKED = (
+    300  # rank at least this many matches in detail: those that open with the first word, then the shortest
+)
 _AFTER_LETTERS = "\U0010ffff"
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A code that a query found; hits come by falling score."""
+    """A code found by a query; a higher score is a better match."""
 
     code: str
     title: str
@@ -45,10 +47,10 @@ def find(
     limit: int = 20,
     among: Collection[str] | None = None,
 ) -> list[Hit]:
-    """The listed codes that match what was typed so far, best first.
+    """The listed codes that match what has been typed so far, best first.
 
-    A query matches by code (`428`, `428.0`, `i50.2`: the code begins so) or by words (`heart fail`: each is
-    the start of a word of the title). `among` keeps only the given canonical codes, say a vocabulary.
+    A query matches a code that begins with it (`428`, `428.0`, `i50.2`), or a title in which each word of the
+    query begins some word (`heart fail`). `among` restricts the search to these canonical codes, such as a vocabulary.
     """
     chosen = [systems] if isinstance(systems, System) else list(systems if systems is not None else System)
     kept = among if among is None or isinstance(among, Set | Mapping) else frozenset(among)
@@ -72,7 +74,7 @@ def _by_code(query: str, system: System, among: Collection[str] | None) -> Itera
         or not dot_fits(typed.strip().upper(), system)
     ):
         return
-    # Letters alone more often begin a word than a code.
+    # Letters without a digit are more often the start of a word than of a code.
     score = _CODE_PREFIX if any(mark.isdigit() for mark in bare) else _LETTERS_OF_CODE
     for found in under(bare, system):
         code = f"{system}:{found}"
@@ -107,7 +109,7 @@ def _word_score(typed: Sequence[str], title: str) -> float:
 
 
 def _words(text: str) -> list[str]:
-    """Lower-case words without accents and apostrophes: `meniere` finds Ménière's, `crohns` Crohn's."""
+    """Lower-case words without accents and apostrophes: `meniere` finds Ménière's, `crohns` finds Crohn's."""
     if not text.isascii():
         text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return re.findall("[0-9a-z]+", text.lower().replace("'", ""))
@@ -117,13 +119,13 @@ def _words(text: str) -> list[str]:
 class _Index:
     codes: Sequence[str]  # canonical, by title number
     words: Sequence[str]  # sorted
-    starts: "NDArray[np.int64]"  # where each word's postings begin, and where the last one's end
+    starts: "NDArray[np.int64]"  # where each word's postings begin, then where the last word's end
     titles: "NDArray[np.int32]"  # postings: title numbers, by word
     openings: "NDArray[np.int32]"  # the first word of each title
     numbers: Mapping[str, int]  # title number of each code
 
     def matches(self, typed: Sequence[str], among: Collection[str] | None) -> Iterator[int]:
-        """Numbers of the titles that hold every typed start; first those that open with the first of them."""
+        """Numbers of the titles that match every typed word; first the titles that open with the first one."""
         import numpy as np
 
         found = self._allowed(among)

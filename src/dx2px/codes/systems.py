@@ -1,4 +1,4 @@
-"""The four coding systems. A code without its system is not a code: `E030` exists in two of them."""
+"""The four coding systems. A code means nothing without its system: `E030` exists in two of them."""
 
 from enum import StrEnum
 from typing import Literal
@@ -24,25 +24,30 @@ class System(StrEnum):
         return 9 if self in (System.ICD9CM, System.ICD9PCS) else 10
 
     @property
+    def edition(self) -> str:
+        """The book it is printed in, as people name it: `ICD-9-CM` holds diagnoses and procedures."""
+        return _EDITIONS[self]
+
+    @property
     def label(self) -> str:
-        """The name to show to people."""
-        return _LABELS[self]
+        """The name shown to people where the kind is not obvious: `ICD-9-CM procedure`."""
+        return f"{self.edition} {self.kind}"
 
     @classmethod
     def of(cls, kind: Kind, version: int) -> "System":
-        """The system that codes this kind of thing in this version of ICD."""
+        """The system for this kind of code in this version of ICD."""
         for system in cls:
             if (system.kind, system.version) == (kind, version):
                 return system
         raise ValueError(
-            f"no system codes {kind!r} in version {version!r}: kinds and versions are "
-            "'diagnosis' or 'procedure', 9 or 10"
+            f"no coding system for kind {kind!r} and version {version!r}: kind must be 'diagnosis' or 'procedure', "
+            "version 9 or 10"
         )
 
 
-_LABELS = {
-    System.ICD9CM: "ICD-9-CM diagnosis",
-    System.ICD9PCS: "ICD-9-CM procedure",
-    System.ICD10CM: "ICD-10-CM diagnosis",
-    System.ICD10PCS: "ICD-10-PCS procedure",
+_EDITIONS = {
+    System.ICD9CM: "ICD-9-CM",
+    System.ICD9PCS: "ICD-9-CM",
+    System.ICD10CM: "ICD-10-CM",
+    System.ICD10PCS: "ICD-10-PCS",
 }

@@ -1,7 +1,7 @@
-"""What people and files write, and the one text dx2px keeps: `icd9cm:4280`, upper case, no dot, zeros kept.
+"""From codes as people and files write them to the one canonical form: `icd9cm:4280`, upper case, no dot, zeros kept.
 
-`normalize` reads a text whose system is known, `resolve` one whose system must be found. Both refuse what
-has not the shape of a code; neither asks that the code be listed, for real data hold retired codes.
+`normalize` reads a text whose system is known; `resolve` also finds the system. Both refuse a text that does not have
+the shape of a code. Neither requires the code to be listed, because real data contain retired codes.
 """
 
 import re
@@ -26,19 +26,19 @@ _EXPECTED = {
     System.ICD10PCS: "7 letters or digits, neither I nor O, and no dot",
 }
 
-# Blanks of every script, zero-width characters, byte-order marks and other invisible controls.
+# Blanks of every script, zero-width characters, byte-order marks and other invisible control characters.
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+")
 _PADDING = "-=\"'`´‘’‚“”„«»"  # NHDS pads with hyphens; exports leave quotes, or ="0389"
 _LONGEST_SHOWN = 40
 
 
 def clean(text: str) -> str:
-    """The text in upper case without blanks, dots, surrounding quotes and `-` padding."""
+    """The text in upper case, without blanks, dots, surrounding quotes and `-` padding."""
     return squeeze(text.replace(".", ""))
 
 
 def normalize(text: str, system: System) -> str:
-    """The canonical code of a text known to belong to `system`; a `CodeError` when it cannot be one."""
+    """The canonical code of a text known to belong to `system`; raises `CodeError` if it cannot be one."""
     squeezed = squeeze(text)
     prefix, colon, bare = squeezed.rpartition(":")
     if colon and prefix.lower() != system:
@@ -49,12 +49,12 @@ def normalize(text: str, system: System) -> str:
 
 
 def has_shape(bare: str, system: System) -> bool:
-    """Whether a clean text, without prefix and dot, could be a code of the system."""
+    """Whether a cleaned text, without prefix and dot, could be a code of the system."""
     return _SHAPES[system].fullmatch(bare) is not None
 
 
 def split(code: str) -> tuple[System, str]:
-    """System and bare text of a canonical code or heading: `icd9cm:4280` gives ICD9CM and `4280`."""
+    """The system and the bare code of a canonical code or heading: `icd9cm:4280` gives ICD9CM and `4280`."""
     prefix, colon, bare = code.partition(":")
     if not (colon and bare and prefix in _PREFIXES):
         raise CodeError(f"{_shown(code)} is not a canonical code: write it as in icd9cm:4280.")
@@ -62,7 +62,7 @@ def split(code: str) -> tuple[System, str]:
 
 
 def dotted(code: str) -> str:
-    """The form people read: `428.0`, `00.17`, `E11.9`; ICD-10-PCS codes have no dot."""
+    """The form shown to people: `428.0`, `00.17`, `E11.9`; ICD-10-PCS codes have no dot."""
     system, bare = split(code)
     place = dot_place(bare, system)
     if bare.startswith("@"):
@@ -71,10 +71,11 @@ def dotted(code: str) -> str:
 
 
 def resolve(text: str, kind: Kind | None = None, prefer: Iterable[System] | None = None) -> str:
-    """The canonical code that a typed text means: `428.0`, `4280` or `icd9cm:4280`.
+    """The canonical code for what someone typed: `428.0`, `4280` or `icd9cm:4280`.
 
-    Of the systems whose shape fits, those that list the code win, then those that have it as a heading.
-    Where several remain, the first in `prefer` wins; without one the text is ambiguous, a `CodeError`.
+    Among the systems whose shape fits, those that list the code win, then those that have it as a heading.
+    If several remain, the first one in `prefer` wins. If none of them is in `prefer`, the text is ambiguous and
+    raises `CodeError`.
     """
     systems = [system for system in System if kind in (None, system.kind)]
     if ":" in text:
@@ -90,12 +91,12 @@ _PREFIXES = frozenset(system.value for system in System)
 
 
 def squeeze(text: str) -> str:
-    """`clean`, but with the dots left in."""
+    """Like `clean`, but keeps the dots."""
     return _BLANKS.sub("", text).upper().strip(_PADDING)
 
 
 def dot_place(bare: str, system: System) -> int:
-    """How many characters stand before the dot; 0 where the system has none."""
+    """The number of characters before the dot; 0 if the system has no dot."""
     if system is System.ICD10PCS:
         return 0
     if system is System.ICD9PCS:
@@ -104,7 +105,7 @@ def dot_place(bare: str, system: System) -> int:
 
 
 def dot_fits(bare: str, system: System) -> bool:
-    """Whether the dot of a squeezed text, if it has one, stands where the system puts it."""
+    """Whether the dot of a squeezed text, if any, is where the system puts it."""
     head, dot, tail = bare.partition(".")
     return not dot or ("." not in tail and len(head) == dot_place(bare, system))
 
@@ -121,13 +122,11 @@ def _resolve_named(text: str, systems: Sequence[System]) -> str:
     for system in systems:
         if prefix == system:
             return normalize(text, system)
-    raise CodeError(
-        f"{_shown(text)} does not name a system that fits here: write one of {', '.join(systems)}."
-    )
+    raise CodeError(f"{_shown(text)} does not name a system that fits here: use one of {', '.join(systems)}.")
 
 
 def _strongest(codes: list[str]) -> list[str]:
-    """The codes that are listed; if none is, those above listed ones; if none, all."""
+    """The codes that are listed; if none is, those that are headings of listed codes; if none is, all."""
     pairs = [(code, *split(code)) for code in codes]
     listed = [code for code, system, bare in pairs if bare in dictionary(system)]
     return listed or [code for code, system, bare in pairs if under(bare, system)] or codes

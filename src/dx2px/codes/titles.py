@@ -1,26 +1,22 @@
-"""A title for every code: its own long title, else that of the nearest heading, else the bare code.
+"""A title for every code: its own long title, else the nearest heading's, else the code itself.
 
-Real data hold codes that the lists do not: retired ones, and headings coded in their place (276.5 beside
-276.50 to 276.52). Such a code is shown under its heading's title, marked as not exact.
+Real data contain codes that the lists do not: retired codes, and headings used as codes (276.5 instead of one
+of 276.50 to 276.52). Such a code is shown with its heading's title, marked as not exact.
 """
 
 from dataclasses import dataclass
 from functools import lru_cache
 
-from dx2px.codes.ancestors import ancestors
-from dx2px.codes.catalogue import dictionary, is_listed
-from dx2px.codes.chapters import CHAPTERS
+from dx2px.codes.ancestors import ancestors, chapter_titles
+from dx2px.codes.catalogue import dictionary
 from dx2px.codes.headings import heading_title
-from dx2px.codes.pcs_axes import axis_title
 from dx2px.codes.systems import System
 from dx2px.codes.text import dotted, split
-
-__all__ = ["Title", "dictionary", "is_listed", "title"]
 
 
 @dataclass(frozen=True)
 class Title:
-    """What to show for a code. `of` is the code or heading whose title it is."""
+    """The text to show for a code; `of` is the code or heading that the text belongs to."""
 
     text: str
     exact: bool
@@ -29,19 +25,19 @@ class Title:
 
 @lru_cache(maxsize=1 << 14)
 def title(code: str) -> Title:
-    """The title of a canonical code or heading. Only a listed code and a chapter have an exact one."""
+    """The title of a canonical code or heading; exact for listed codes and chapters only."""
     if known := _listed_title(code):
         return Title(known, exact=True, of=code)
     for heading in _headings(code):
-        if known := _listed_title(heading) or _heading_title(heading):
+        if known := _listed_title(heading) or heading_title(heading):
             return Title(known, exact=False, of=heading)
     return Title(dotted(code), exact=False, of=code)
 
 
 def _headings(code: str) -> tuple[str, ...]:
-    """The code, which may be a heading itself, and what stands above it.
+    """The code, which may itself be a heading, and the headings above it.
 
-    For ICD-10-PCS also the root operation on a body part (`icd10pcs:5A1D`): closer than the root operation.
+    ICD-10-PCS gets one more: the root operation on a body part (`icd10pcs:5A1D`) says more than the root operation.
     """
     system, bare = split(code)
     body_part = (f"{system}:{bare[:4]}",) if system is System.ICD10PCS and len(bare) > 4 else ()
@@ -50,13 +46,4 @@ def _headings(code: str) -> tuple[str, ...]:
 
 def _listed_title(code: str) -> str | None:
     system, bare = split(code)
-    if bare.startswith("@"):
-        return CHAPTERS.get(system, {}).get(bare[1:])
-    return dictionary(system).get(bare)
-
-
-def _heading_title(code: str) -> str | None:
-    system, bare = split(code)
-    if system is System.ICD10PCS and len(bare) < 4:
-        return axis_title(bare)
-    return heading_title(bare, system)
+    return chapter_titles(system).get(bare[1:]) if bare.startswith("@") else dictionary(system).get(bare)

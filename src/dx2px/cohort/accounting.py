@@ -1,8 +1,8 @@
-"""What became of every entry of a source.
+"""What happened to every entry of a source.
 
 entries read = rejected + used
-entries used = of another ICD version + repeated in their stay + in stays without both kinds
-               + of rare codes + in stays emptied by these + kept
+entries used = other ICD version + repeated in their stay + in stays without both kinds of code
+               + codes below the minimum count + in stays that this left without a kind + kept
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Counts:
-    """What became of every entry and of every stay."""
+    """What happened to every entry and every stay."""
 
     entries_read: int
     rejected: dict[str, int]
@@ -33,7 +33,7 @@ class Counts:
     procedures: int
 
     def check(self) -> None:
-        """No entry is lost and none is counted twice; anything else is a fault of dx2px."""
+        """No entry is lost and none is counted twice; anything else is a bug in dx2px."""
         rejected = sum(self.rejected.values())
         parts = (
             self.other_version
@@ -49,7 +49,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Prepared:
-    """The files written, the counts, and what the user should read."""
+    """The files written, the counts, and the messages for the user."""
 
     path: Path
     rejects_path: Path

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dx2px.codes import Kind, has_shape, split
+from dx2px.cohort.code_lists import code_problems, list_array, list_problems, numbered, refuse
 from dx2px.cohort.file import CODE_LISTS, CohortFile, CohortWriter
 from dx2px.cohort.vocabulary import Vocabulary
-from dx2px.errors import CodeError, CohortError
-from dx2px.ragged import Ragged
+from dx2px.errors import CohortError
+from dx2px.ragged import Ragged, offsets_of
 
 WRITE_ROWS = 65_536
 
@@ -29,13 +29,13 @@ class Cohort:
     """
 
     stay_ids: pa.ChunkedArray  # (stays,) text
-    patient_ids: pa.ChunkedArray | None  # (stays,) text, or None when the source has no patients
+    patient_ids: pa.ChunkedArray | None  # (stays,) text, or None when the source does not identify patients
     diagnoses: Ragged
     procedures: Ragged
     diagnosis_vocabulary: Vocabulary
     procedure_vocabulary: Vocabulary
-    context: pa.Table | None = None
-    provenance: Mapping[str, Any] = field(default_factory=dict)
+    context: pa.Table | None = None  # one row per stay: age, sex, admission type, whatever the source has
+    provenance: Mapping[str, Any] = field(default_factory=dict)  # source, settings and counts of `prepare`
 
     def __len__(self) -> int:
         return len(self.diagnoses)
@@ -55,9 +55,12 @@ class Cohort:
         stay_ids: Sequence[str] | None = None,
         patient_ids: Sequence[str | None] | None = None,
     ) -> Cohort:
-        """A cohort from lists of canonical codes, one list a stay."""
+        """A cohort from lists of canonical codes, one list per stay."""
         if len(diagnoses) != len(procedures):
-            raise CohortError(f"{len(diagnoses)} lists of diagnoses but {len(procedures)} of procedures.")
+            raise CohortError(
+                f"There are {len(diagnoses)} lists of diagnoses but {len(procedures)} of procedures; "
+                "give one of each per stay."
+            )
         ids = [str(row + 1) for row in range(len(diagnoses))] if stay_ids is None else stay_ids
         dx_vocabulary = Vocabulary.sorted(code for codes in diagnoses for code in codes)
         px_vocabulary = Vocabulary.sorted(code for codes in procedures for code in codes)
@@ -100,7 +103,7 @@ class Cohort:
             provenance=file.provenance,
         )
         _check_stays(cohort, file.path)
-        pa.default_memory_pool().release_unused()  # what reading took beyond the cohort itself
+        pa.default_memory_pool().release_unused()  # buffers that only the reading needed
         return cohort
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -151,8 +154,8 @@ class Cohort:
         columns = {
             "stay_id": self.stay_ids.slice(start, size),
             "patient_id": patients,
-            "diagnoses": _list_array(self.diagnoses, self.diagnosis_vocabulary, start, stop),
-            "procedures": _list_array(self.procedures, self.procedure_vocabulary, start, stop),
+            "diagnoses": list_array(self.diagnoses, self.diagnosis_vocabulary, start, stop),
+            "procedures": list_array(self.procedures, self.procedure_vocabulary, start, stop),
         }
         if self.context is not None:
             part = self.context.slice(start, size)
@@ -165,66 +168,37 @@ class _ListReader:
 
     def __init__(self, name: str, path: str) -> None:
         self.name, self.path = name, path
-        self.first_seen: dict[str, int] = {}
+        self.first_seen: dict[str, int] = {}  # the codes, numbered in the order in which they appear
         self.lengths: list[NDArray[np.int32]] = []
         self.values: list[NDArray[np.int32]] = []
 
     def add(self, column: pa.ListArray) -> None:
-        flat = column.flatten()
-        if column.null_count or flat.null_count:
-            raise CohortError(f"{self.path} is not a cohort file: column {self.name} holds missing values.")
-        coded = flat.dictionary_encode()
-        own = [
-            self.first_seen.setdefault(code, len(self.first_seen)) for code in coded.dictionary.to_pylist()
-        ]
-        self.values.append(np.asarray(own, dtype=np.int32)[coded.indices.to_numpy(zero_copy_only=False)])
-        self.lengths.append(np.diff(column.offsets.to_numpy()).astype(np.int32))
+        lengths, codes, numbers = numbered(column, self.name, self.path)
+        own = [self.first_seen.setdefault(code, len(self.first_seen)) for code in codes]
+        self.values.append(np.asarray(own, dtype=np.int32)[numbers])
+        self.lengths.append(lengths.astype(np.int32))
 
     def finish(self) -> tuple[Ragged, Vocabulary]:
         vocabulary = Vocabulary.sorted(self.first_seen)
         place = np.array([vocabulary.index(code) for code in self.first_seen], dtype=np.int32)
-        offsets = np.zeros(sum(map(len, self.lengths)) + 1, dtype=np.int64)
-        if self.lengths:
-            np.cumsum(np.concatenate(self.lengths), out=offsets[1:])
-        values = np.empty(sum(map(len, self.values)), np.int32)
+        offsets = offsets_of(np.concatenate([np.empty(0, np.int32), *self.lengths]))
+        values = np.empty(offsets[-1], np.int32)
         start = 0
-        while self.values:  # each part is let go as soon as it is copied
+        while self.values:  # each batch is freed as soon as it is copied, so memory peaks at one copy
             part = self.values.pop(0)
             values[start : start + len(part)] = place[part]
             start += len(part)
         return Ragged(offsets, values), vocabulary
 
 
-def _list_array(ragged: Ragged, vocabulary: Vocabulary, start: int, stop: int) -> pa.ListArray:
-    offsets = ragged.offsets[start : stop + 1]
-    codes = pa.array(vocabulary.codes, pa.string())
-    values = codes.take(pa.array(ragged.values[offsets[0] : offsets[-1]]))
-    return pa.ListArray.from_arrays(pa.array((offsets - offsets[0]).astype(np.int32)), values)
-
-
 def _check_stays(cohort: Cohort, where: str) -> None:
     """Every stay has both kinds of code, each code once; codes are canonical text of the right kind."""
-    problems: list[str] = []
-    for name, ragged in (("diagnoses", cohort.diagnoses), ("procedures", cohort.procedures)):
-        if np.any(ragged.lengths == 0):
-            problems.append(f"some stays have no {name}")
-        if ragged.has_repeats():
-            problems.append(f"some stays repeat a code among their {name}")
-    problems += strangers(cohort.diagnosis_vocabulary, "diagnosis")
-    problems += strangers(cohort.procedure_vocabulary, "procedure")
-    if problems:
-        raise CohortError(f"{where} cannot be a cohort: {'; '.join(problems)}.")
-
-
-def strangers(vocabulary: Vocabulary, kind: Kind) -> list[str]:
-    """What is wrong with the codes of a vocabulary, in words; empty when nothing is."""
-    wrong = [code for code in vocabulary if not _is_canonical(code, kind)]
-    return [f"{len(wrong)} codes are not canonical {kind} codes ({wrong[0][:40]!r} for one)"] if wrong else []
-
-
-def _is_canonical(code: str, kind: Kind) -> bool:
-    try:
-        system, bare = split(code)
-    except CodeError:
-        return False
-    return system.kind == kind and has_shape(bare, system)
+    refuse(
+        where,
+        [
+            *list_problems(cohort.diagnoses, "diagnoses"),
+            *list_problems(cohort.procedures, "procedures"),
+            *code_problems(cohort.diagnosis_vocabulary, "diagnosis"),
+            *code_problems(cohort.procedure_vocabulary, "procedure"),
+        ],
+    )

@@ -1,7 +1,7 @@
-"""A cohort as one Parquet file: a row a stay, code lists as canonical text, settings and counts in the metadata.
+"""A cohort as one Parquet file: one row per stay, code lists as canonical text, settings and counts in the metadata.
 
 Columns: `stay_id` text · `patient_id` text or null · `diagnoses` list of text · `procedures` list of text ·
-any context columns after them. The metadata key `dx2px` holds a JSON object with at least `format`.
+then any context columns. The metadata key `dx2px` holds a JSON object with at least `format`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from dx2px.version import __version__
 FORMAT = 1
 METADATA_KEY = b"dx2px"
 CODE_LISTS = ("diagnoses", "procedures")
-CODE_LEAVES = tuple(f"{name}.list.element" for name in CODE_LISTS)  # as Parquet names the codes themselves
+CODE_LEAVES = tuple(
+    f"{name}.list.element" for name in CODE_LISTS
+)  # Parquet's names for the codes inside the lists
 STAY_COLUMNS = pa.schema(
     [
         pa.field("stay_id", pa.string(), nullable=False),
@@ -49,7 +51,7 @@ def beside(path: str | os.PathLike[str], word: str) -> Path:
 
 
 class CohortWriter:
-    """Streams stays to a cohort file; the file appears only when the `with` block ends without an error."""
+    """Writes stays to a cohort file in batches; the file appears only if the `with` block ends without an error."""
 
     def __init__(self, path: str | os.PathLike[str], context: pa.Schema | None = None) -> None:
         self.path = path
@@ -64,13 +66,13 @@ class CohortWriter:
         return self
 
     def write(self, stays: pa.Table | pa.RecordBatch) -> None:
-        """Append stays; columns as in the schema, in its order."""
+        """Append stays; they need the columns of the schema, in any order."""
         table = stays if isinstance(stays, pa.Table) else pa.Table.from_batches([stays])
         self._parquet.write_table(table.select(self.schema.names).cast(self.schema))
         self.stays += table.num_rows
 
     def describe(self, provenance: Mapping[str, Any]) -> None:
-        """Set what the file says of its origin: source, settings, counts."""
+        """Set what the file says about its origin: source, settings, counts."""
         self._metadata = dict(provenance)
 
     def __exit__(
@@ -83,7 +85,7 @@ class CohortWriter:
 
 
 class CohortFile:
-    """An open cohort file: its provenance and its stays in batches, read without holding them all."""
+    """An open cohort file: its provenance, and its stays in batches, never all in memory."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
@@ -99,63 +101,70 @@ class CohortFile:
 
     @cached_property
     def _numbered(self) -> pq.ParquetFile:
-        """The same file, read so that codes come as numbers into a dictionary."""
+        """The same file, opened so that codes arrive as indices into a dictionary instead of as text."""
         columns = self._parquet.metadata.schema
         leaves = {columns.column(place).path for place in range(len(columns))}
         return pq.ParquetFile(self.path, read_dictionary=sorted(leaves.intersection(CODE_LEAVES)))
 
     @property
     def group_sizes(self) -> list[int]:
-        """The stays of each row group, the stretches in which the file can be read out of order."""
+        """The number of stays in each row group; a row group can be read without those before it."""
         metadata = self._parquet.metadata
         return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
 
     def group(self, number: int, columns: Sequence[str]) -> pa.Table:
-        """One row group. Codes come as numbers into a dictionary, several times faster, where the file allows it."""
+        """One row group. Codes arrive as dictionary indices where the file allows it, which is several times faster."""
         try:
             try:
                 return self._numbered.read_row_group(number, list(columns))
-            except (
-                pa.ArrowNotImplementedError
-            ):  # a dictionary grew too large, and the file went on in plain text
+            except pa.ArrowNotImplementedError:
+                # The dictionary grew too large while the file was written, so later codes are plain text.
                 return self._parquet.read_row_group(number, list(columns))
         except (pa.ArrowException, OSError) as error:
-            raise CohortError(f"{self.path} is damaged and cannot be read to its end.") from error
+            raise self._damaged() from error
 
     def batches(self, rows: int = 65_536) -> Iterator[pa.RecordBatch]:
         """The stays in file order."""
         try:
             yield from self._parquet.iter_batches(batch_size=rows)
         except (pa.ArrowException, OSError) as error:
-            raise CohortError(f"{self.path} is damaged and cannot be read to its end.") from error
+            raise self._damaged() from error
+
+    def _damaged(self) -> CohortError:
+        return CohortError(f"{self.path} is damaged and cannot be read to the end; prepare the cohort again.")
 
 
 def _open(path: str) -> pq.ParquetFile:
     if Path(path).is_dir():
-        raise CohortError(f"{path} is a folder, not a cohort file.")
+        raise CohortError(f"{path} is a folder, not a cohort file; give the path of a .parquet file.")
     try:
         return pq.ParquetFile(path)
     except FileNotFoundError:
         raise CohortError(f"There is no cohort file {path}.") from None
     except (pa.ArrowException, OSError) as error:
         raise CohortError(
-            f"{path} is not a Parquet file, so not a cohort; `dx2px prepare` makes one."
+            f"{path} is not a Parquet file, so it is not a cohort; make a cohort with `dx2px prepare`."
         ) from error
 
 
 def _provenance(path: str, parquet: pq.ParquetFile) -> dict[str, Any]:
     missing = [name for name in STAY_COLUMNS.names if name not in parquet.schema_arrow.names]
     if missing:
-        raise CohortError(f"{path} is not a cohort file: it lacks the column(s) {', '.join(missing)}.")
+        raise CohortError(f"{path} is not a cohort file: it has no column {' and no column '.join(missing)}.")
     raw = (parquet.metadata.metadata or {}).get(METADATA_KEY)
     if raw is None:
-        raise CohortError(f"{path} is not a cohort file: it does not say how it was made.")
+        raise CohortError(
+            f"{path} is not a cohort file: it has no dx2px metadata. Make a cohort with `dx2px prepare`."
+        )
     try:
         provenance = json.loads(raw)
-        made_by = provenance["format"]
+        file_format = provenance["format"]
     except (ValueError, TypeError, KeyError) as error:
-        raise CohortError(f"{path} is not a cohort file: what it says of its origin is damaged.") from error
-    if made_by != FORMAT:
-        raise CohortError(f"{path} has cohort format {made_by}; this version of dx2px reads format {FORMAT}.")
+        raise CohortError(f"{path} is not a cohort file: its dx2px metadata is damaged.") from error
+    if file_format != FORMAT:
+        raise CohortError(
+            f"{path} has cohort format {file_format}, but this version of dx2px reads format {FORMAT}: "
+            "prepare the cohort again."
+        )
     assert isinstance(provenance, dict)
     return provenance

@@ -1,4 +1,4 @@
-"""From the tables of a source to a cohort file, every entry accounted for (see `accounting`)."""
+"""From the tables of a source to a cohort file, with every entry accounted for (see `accounting`)."""
 
 from __future__ import annotations
 
@@ -12,25 +12,32 @@ from typing import Any
 
 import ibis
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from dx2px.codes import Kind
-from dx2px.cohort import stays as steps
+from dx2px.cohort import assembly
 from dx2px.cohort.accounting import Counts, Prepared
+from dx2px.cohort.counting_writer import CountingWriter
 from dx2px.cohort.engines import Engine, open_engine
 from dx2px.cohort.file import CohortWriter, beside
 from dx2px.cohort.rejects import Found, count_reasons, write_rejects
 from dx2px.cohort.sources import SourceOptions, source
 from dx2px.cohort.sources.entries import Extract
 from dx2px.cohort.sources.files import FileTables
-from dx2px.cohort.sources.tables import Tables
+from dx2px.cohort.sources.source_tables import Tables
 from dx2px.cohort.sources.warehouse import WarehouseTables
-from dx2px.cohort.verdicts import MALFORMED_LINE, Verdicts, Written, guess_version, judge, sentence
+from dx2px.cohort.verdicts import (
+    MALFORMED_LINE,
+    Verdicts,
+    Written,
+    guess_version,
+    judge,
+    sentence,
+    with_version,
+)
 from dx2px.errors import CohortError
 from dx2px.storage import atomic_path, check_place
 from dx2px.words import counted
 
-TOLERATED_REJECTS = 0.01
+TOLERATED_REJECTS = 0.01  # the share of rejected entries above which `prepare` warns
 Say = Callable[[str], None]
 
 
@@ -45,9 +52,9 @@ def prepare(
     strict: bool = False,
     say: Say = lambda message: None,
 ) -> Prepared:
-    """Build a cohort file from a source's tables, and `<out>.rejects.parquet` from what could not be used.
+    """Build a cohort file from the tables of a source; entries that cannot be used go to a rejects file beside it.
 
-    `path` is a file or folder; with the URL of a warehouse as `engine` it is a schema or a table there.
+    `path` is a file or a folder; if `engine` is the URL of a database, it is a schema or a table there.
     """
     outputs = (Path(out), beside(Path(out), "rejects"))
     for written in outputs:
@@ -60,11 +67,11 @@ def prepare(
         workspace = Path(folder)
         opened = open_engine(engine, workspace)
         try:
-            with opened.sentences():
+            with opened.plain_errors():
                 tables = _tables(os.fspath(path), opened, workspace, say)
                 extract = extract_entries(tables, options)
                 for written in outputs:
-                    _check_kept(tables, written)
+                    _check_not_read(tables, written)
                 job = _Job(source_name, Path(out), min_count, options, strict, say, opened, tables)
                 return job.run(extract)
         finally:
@@ -77,15 +84,17 @@ def _tables(path: str, engine: Engine, workspace: Path, say: Say) -> Tables:
     return WarehouseTables(path, engine)
 
 
-def _check_kept(tables: Tables, written: Path) -> None:
-    """What is read must not be written over."""
+def _check_not_read(tables: Tables, written: Path) -> None:
+    """The output must not replace a table that is being read."""
     if written.exists() and any(written.samefile(read) for read in tables.files):
-        raise CohortError(f"{written} is among the tables that are read: choose another name for the cohort.")
+        raise CohortError(
+            f"{written} is one of the tables being read, so it cannot be the output; choose another name."
+        )
 
 
 @dataclass(frozen=True)
 class _Job:
-    """One preparation: its settings, its engine, and the tables it reads."""
+    """One preparation: its settings, its engine and the tables it reads."""
 
     source: str
     out: Path
@@ -100,8 +109,8 @@ class _Job:
         self.say("judging codes")
         entries, verdicts = self._judge(extract)
         codes = tuple(sorted({verdict.code for verdict in verdicts.items if verdict.code}))
-        lent = self.engine.lend(steps.verdict_table(verdicts.items, codes))
-        judged = steps.apply_verdicts(entries, lent, codes)
+        lent = self.engine.lend(assembly.verdict_table(verdicts.items, codes))
+        judged = assembly.apply_verdicts(entries, lent, codes)
         judged = replace(judged, entries=self.engine.keep("judged", judged.entries))
         found = count_reasons(self.engine, judged)
         rejected, usable = self._reasons(found)
@@ -112,39 +121,42 @@ class _Job:
         with atomic_path(rejects_path) as draft:
             write_rejects(self.engine, judged, found, self.tables.staged, draft)
             with CohortWriter(self.out, self._context_schema(extract)) as writer:
-                sink = _Sink(writer)
-                stays = steps.gather(chosen.kept, extract.context)
-                for batch in steps.stay_batches(self.engine, stays, judged.codes):
+                sink = CountingWriter(writer)
+                stays = assembly.gather(chosen.kept, extract.context)
+                for batch in assembly.stay_batches(self.engine, stays, judged.codes):
                     sink.add(batch)
                 counts = self._counts(extract, judged, chosen, rejected, usable, verdicts, sink)
                 self._check_not_empty(counts)
                 writer.describe(self._provenance(counts))
         if sink.shared_stays:
             warnings += (
-                f"{sink.shared_stays:,} stays name more than one patient; the first by text is kept.",
+                f"{counted(sink.shared_stays, 'stay has', 'stays have')} more than one patient id; "
+                "the first in text order is kept.",
             )
         return Prepared(self.out, rejects_path, counts, (*extract.notes, *verdicts.notes), warnings)
 
-    def _choose(self, judged: steps.Judged) -> _Chosen:
-        """The usable entries of the wanted version, narrowed step by step."""
+    def _choose(self, judged: assembly.Judged) -> _Chosen:
+        """The usable entries, narrowed down step by step."""
         wanted = judged.usable
         if self.options.version is not None:
             wanted = wanted.filter(wanted.version == self.options.version)
-        selected = self.engine.keep("selected", steps.distinct_codes(wanted))
-        both = self.engine.keep("both", steps.with_both_kinds(selected))
-        return _Chosen(wanted, selected, both, self.engine.keep("kept", steps.frequent(both, self.min_count)))
+        selected = self.engine.keep("selected", assembly.distinct_codes(wanted))
+        both = self.engine.keep("both", assembly.with_both_kinds(selected))
+        return _Chosen(
+            wanted, selected, both, self.engine.keep("kept", assembly.frequent(both, self.min_count))
+        )
 
     def _counts(
         self,
         extract: Extract,
-        judged: steps.Judged,
+        judged: assembly.Judged,
         chosen: _Chosen,
         rejected: dict[str, int],
         usable: int,
         verdicts: Verdicts,
-        sink: _Sink,
+        sink: CountingWriter,
     ) -> Counts:
-        """What became of every entry; the engine counts each step, the sink what was written."""
+        """What happened to every entry; the engine counts each step, the sink what was written."""
         tables = (chosen.wanted, chosen.selected, chosen.both, chosen.kept)
         entries, wanted, selected, both, kept, read, with_both = self._numbers(
             extract.entries.count(),
@@ -174,16 +186,16 @@ class _Job:
         return counts
 
     def _judge(self, extract: Extract) -> tuple[Any, Verdicts]:
-        """Judge the distinct code texts; where the source is silent on the version, find it first."""
+        """Judge the distinct code texts; if the source does not give their ICD version, find it first."""
         entries = extract.entries
         texts = self._texts(entries)
-        silent = [written for written in texts if written.version is None]
-        if not silent:
+        unversioned = [written for written in texts if written.version is None]
+        if not unversioned:
             return entries, judge(texts, extract.numeric)
-        version = guess_version(silent)
+        version = guess_version(unversioned)
         entries = entries.mutate(version=entries.version.fill_null(ibis.literal(version, "int8")))
-        verdicts = judge(_with_version(texts, version), extract.numeric)
-        note = f"The codes are taken as ICD-{version} (guessed: nearly all are listed there)."
+        verdicts = judge(with_version(texts, version), extract.numeric)
+        note = f"The codes are read as ICD-{version} (guessed, since nearly all of them are listed there)."
         return entries, replace(verdicts, notes=(note, *verdicts.notes))
 
     def _texts(self, entries: Any) -> list[Written]:
@@ -196,7 +208,7 @@ class _Job:
         ]
 
     def _reasons(self, found: Found) -> tuple[dict[str, int], int]:
-        """Entries rejected by reason, and the number of usable ones."""
+        """The number of rejected entries by reason, most frequent first, and the number of usable ones."""
         by_reason: Counter[str | None] = Counter()
         for row in found:
             by_reason[row["reason"]] += row["entries"]
@@ -208,13 +220,13 @@ class _Job:
         return dict(sorted(rejected, key=lambda item: -item[1])), usable
 
     def _numbers(self, *expressions: Any) -> list[int]:
-        """The values of several counts, by one query."""
+        """The values of several counts, in one query."""
         rows = [e.name("number").as_table().mutate(place=ibis.literal(n)) for n, e in enumerate(expressions)]
         found = {row["place"]: row["number"] for row in self.engine.fetch(ibis.union(*rows)).to_pylist()}
         return [found[place] for place in range(len(expressions))]
 
     def _check(self, counts: Counts, rows: set[int]) -> None:
-        """No entry is lost, none counted twice, and no join added any."""
+        """No entry is lost, none is counted twice, and no join added any."""
         entries = counts.entries_read - counts.rejected.get(MALFORMED_LINE, 0)
         try:
             counts.check()
@@ -224,12 +236,12 @@ class _Job:
             if self.engine.one_snapshot:
                 raise
             raise CohortError(
-                f"{self.tables.place}: the entries do not add up, as when tables change while they are read. "
-                "Run it again when nobody writes to them."
+                f"{self.tables.place}: the numbers of entries do not add up, probably because the tables changed while "
+                "they were read. Run it again when nobody is writing to them."
             ) from None
 
     def _excess(self, rejected: dict[str, int], usable: int) -> tuple[str, ...]:
-        """A warning, or with `strict` an error, when more entries were rejected than a healthy source has."""
+        """A warning (with `strict` an error) if more entries were rejected than in a healthy source."""
         total = sum(rejected.values())
         if total <= TOLERATED_REJECTS * (total + usable):
             return ()
@@ -238,7 +250,9 @@ class _Job:
             f"{total:,} of {total + usable:,} entries ({total / (total + usable):.1%}) are rejected: {top}."
         )
         if self.strict:
-            raise CohortError(f"{message} Nothing was written; without --strict they are listed in a file.")
+            raise CohortError(
+                f"{message} Nothing was written; without --strict, they are listed in a rejects file."
+            )
         return (message,)
 
     def _context_schema(self, extract: Extract) -> pa.Schema | None:
@@ -247,50 +261,29 @@ class _Job:
         return pa.schema([field for field in extract.context.schema().to_pyarrow() if field.name != "stay"])
 
     def _check_not_empty(self, counts: Counts) -> None:
-        if not counts.stays:
+        if counts.stays:
+            return
+        both = counts.stays_with_both_kinds
+        if not both:
             raise CohortError(
-                f"No stay is left: of {counted(counts.stays_read, 'stay')} read, {counts.stays_with_both_kinds:,} "
-                "with a diagnosis and a procedure, none keeps both with codes found in at least "
-                f"{counted(self.min_count, 'stay')}."
+                f"No stay is left: of {counts.stays_read:,} read, none has a diagnosis and a procedure."
             )
+        raise CohortError(
+            f"No stay is left: {both:,} of {counted(counts.stays_read, 'stay')} had a diagnosis and a procedure, but "
+            f"none keeps both without the codes found in fewer than {counted(self.min_count, 'stay')}. "
+            "Use a lower minimum count."
+        )
 
     def _provenance(self, counts: Counts) -> dict[str, Any]:
         settings = {"min_count": self.min_count, **{k: v for k, v in asdict(self.options).items() if v}}
         return {"source": self.source, "settings": settings, "counts": asdict(counts)}
 
 
-def _with_version(texts: list[Written], version: int) -> list[Written]:
-    """The texts, those of unknown version taken as of this one."""
-    entries: Counter[tuple[Kind, int, str]] = Counter()
-    for written in texts:
-        entries[written.kind, written.version or version, written.text] += written.entries
-    return [Written(*key, entries=count) for key, count in entries.items()]
-
-
 @dataclass(frozen=True)
 class _Chosen:
-    """Entries of the wanted version; each code once a stay; of stays with both kinds; of frequent codes."""
+    """The entries after each step: wanted version; each code once per stay; stays with both kinds; frequent codes."""
 
     wanted: Any
     selected: Any
     both: Any
     kept: Any
-
-
-class _Sink:
-    """Writes batches of stays and keeps count of entries, codes and stays shared by two patients."""
-
-    def __init__(self, writer: CohortWriter) -> None:
-        self.writer = writer
-        self.entries = 0
-        self.shared_stays = 0
-        self.codes: dict[str, set[str]] = {"diagnoses": set(), "procedures": set()}
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        for name, seen in self.codes.items():
-            flat = batch.column(name).flatten()
-            self.entries += len(flat)
-            seen.update(flat.unique().to_pylist())
-        same = pc.equal(batch.column("patient_id"), batch.column("other_patient"))
-        self.shared_stays += pc.sum(pc.invert(same)).as_py() or 0
-        self.writer.write(batch)

@@ -1,4 +1,4 @@
-"""The companion of a cohort file: one row for each entry or line that could not be used, and why."""
+"""The rejects file beside a cohort: one row for each entry or line that could not be used, with the reason."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dx2px.cohort.assembly import Judged, even
 from dx2px.cohort.engines import Engine
 from dx2px.cohort.engines.engine import BATCH_ROWS
-from dx2px.cohort.stays import Judged, even
 from dx2px.cohort.text_tables import Staged
 from dx2px.cohort.verdicts import MALFORMED_LINE
 
@@ -25,12 +25,12 @@ REJECTS = pa.schema(
         ("detail", pa.string()),
     ]
 )
-DETAIL = 40  # characters of a code that are shown
-Found = list[dict[str, Any]]  # numbers of entries by file, field and reason
+DETAIL = 40  # characters of a code text that are shown; a longer text is no code and may be anything
+Found = list[dict[str, Any]]  # rows of file, field, reason and the number of entries
 
 
 def count_reasons(engine: Engine, judged: Judged) -> Found:
-    """Entries by file, field and reason (none where they can be used); few rows."""
+    """The number of entries by file, field and reason; the reason is None for usable entries."""
     counted = judged.entries.group_by("file", "field", "reason").agg(entries=judged.entries.count())
     found: Found = engine.fetch(counted).to_pylist()
     return found
@@ -39,7 +39,7 @@ def count_reasons(engine: Engine, judged: Judged) -> Found:
 def write_rejects(
     engine: Engine, judged: Judged, found: Found, staged: Mapping[str, Staged], target: Path
 ) -> None:
-    """Malformed lines of each text file first, then the entries in the order of file, line and field."""
+    """Malformed lines of each text file first, then the rejected entries, ordered by file, line and field."""
     with pq.ParquetWriter(target, REJECTS, compression="zstd") as writer:
         for file, text in staged.items():
             writer.write_table(_malformed(file, text))
@@ -58,7 +58,7 @@ def _malformed(file: str, staged: Staged) -> pa.Table:
 
 def _entries(engine: Engine, judged: Judged, found: Found) -> Iterator[pa.RecordBatch]:
     rows = judged.rejected
-    # Engines sort text differently, so the names of files, fields and reasons go by their rank.
+    # Engines sort text differently; sorting by rank gives the same file from each of them.
     file, field, reason = (
         _rank(rows[name], {row[name] for row in found}) for name in ("file", "field", "reason")
     )
@@ -69,7 +69,7 @@ def _entries(engine: Engine, judged: Judged, found: Found) -> Iterator[pa.Record
 
 
 def _rank(column: Any, values: set[str | None]) -> Any:
-    """The place of a text among the sorted values that the column holds."""
+    """The place of a text among the sorted values of its column."""
     known = sorted(value for value in values if value is not None)
     branches = [(column == value, ibis.literal(place)) for place, value in enumerate(known)]
     return ibis.cases(*branches, else_=len(known)) if branches else ibis.literal(0)

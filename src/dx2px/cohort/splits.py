@@ -1,9 +1,9 @@
-"""Who learns, who validates, who tests.
+"""Which stays are for training, which for validation, which for testing.
 
-Whole groups (patients, or single stays) are shuffled and laid end to end; the first share of the stays
-is the test part and the rest is cut into k folds of equal size, a group never being divided.
-The shuffle sorts raw 64-bit outputs of PCG64, whose stream numpy guarantees not to change,
-so that a seed means the same split on every machine and with every numpy.
+Whole groups (patients, or single stays) are shuffled and laid end to end. The first share of the stays is the test
+part; the rest is cut into k folds of equal size. A group is never divided.
+The shuffle sorts raw 64-bit outputs of PCG64, whose stream numpy guarantees not to change, so a seed gives the same
+split on every machine and with every version of numpy.
 """
 
 from __future__ import annotations
@@ -51,21 +51,21 @@ class Split:
         return np.flatnonzero(self.part != TEST)
 
     def validation(self, fold: int) -> NDArray[np.int64]:
-        """Rows that validate when `fold` is held out."""
+        """Rows to validate on when `fold` is held out."""
         self._check(fold)
         return np.flatnonzero(self.part == fold)
 
     def training(self, fold: int) -> NDArray[np.int64]:
-        """Rows that teach when `fold` is held out."""
+        """Rows to learn from when `fold` is held out."""
         self._check(fold)
         return np.flatnonzero((self.part != fold) & (self.part != TEST))
 
     def _check(self, fold: int) -> None:
         if not 0 <= fold < self.folds:
-            raise CohortError(f"This split has folds 0 to {self.folds - 1}, not {fold}.")
+            raise CohortError(f"There is no fold {fold}: this split has folds 0 to {self.folds - 1}.")
 
     def to_bytes(self) -> bytes:
-        """As Parquet: one column, a row a stay, in the cohort's order. No identifiers."""
+        """As Parquet: one column, one row per stay, in the cohort's order. No identifiers."""
         record = {"folds": self.folds, "by": self.by, "seed": self.seed, "test_share": self.test_share}
         table = pa.table({"part": pa.array(self.part)})
         sink = io.BytesIO()
@@ -83,7 +83,7 @@ class Split:
         try:
             return cls.from_bytes(Path(path).read_bytes())
         except OSError as error:
-            raise CohortError(f"{os.fspath(path)} cannot be read.") from error
+            raise CohortError(f"{os.fspath(path)} cannot be read: {error.strerror}.") from error
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Split:
@@ -99,20 +99,21 @@ class Split:
                 test_share=float(record["test_share"]),
             )
         except (OSError, pa.ArrowException, KeyError, ValueError, AttributeError) as error:
-            raise CohortError("This is not a saved split.") from error
+            raise CohortError(
+                "The split cannot be read: the file is damaged, or it is not a saved split."
+            ) from error
 
 
 def split_cohort(
     cohort: Cohort, *, by: SplitBy | None = None, folds: int = 10, test_share: float = 0.2, seed: int = 0
 ) -> Split:
-    """Divide a cohort; `by` defaults to patients where the cohort knows them, else to stays."""
-    if by is None:
-        by = "stay" if cohort.patient_ids is None else "patient"
+    """Split a cohort in memory; `by` defaults to patients if the cohort identifies them, else to stays."""
+    by = _resolve(by, has_patients=cohort.patient_ids is not None)
     groups = _groups(cohort, by)
     sizes = np.bincount(groups)
     _check_sizes(len(sizes), folds, test_share, by)
     order = np.argsort(np.random.PCG64(seed).random_raw(len(sizes)), kind="stable")
-    # A group's part is decided by the middle of its stretch, which keeps the parts' sizes near their aim.
+    # The middle of a group decides its part, so large groups push the parts' sizes neither up nor down on average.
     ends = np.cumsum(sizes[order])
     middle = (ends - sizes[order] / 2) / ends[-1]
     part_of_group = np.empty(len(sizes), dtype=np.int16)
@@ -130,15 +131,12 @@ def split_stream(
     test_share: float = 0.2,
     seed: int = 0,
 ) -> Split:
-    """Divide a cohort that is too large to be held: the place of a patient or stay in the line is a hash of its id.
+    """Split a cohort larger than memory: a hash of the id decides the place of a patient or stay in the line.
 
-    So a part is of its share only about, and a patient's part does not depend on who else is in the file.
+    So parts have their share only approximately, but a patient's part does not depend on who else is in the file.
     The place is the first 8 bytes of BLAKE2b of `<seed> patient <id>` or `<seed> stay <id>`, big-endian, over 2⁶⁴.
     """
-    if by is None:
-        by = "patient" if stream.has_patients else "stay"
-    if by == "patient" and not stream.has_patients:
-        raise CohortError("This cohort has no patient ids, so it cannot be split by patient: split by stay.")
+    by = _resolve(by, stream.has_patients)
     _check_sizes(len(stream), folds, test_share, "stay")
     part = np.empty(len(stream), np.int16)
     start = 0
@@ -154,8 +152,18 @@ def split_stream(
     return split
 
 
+def _resolve(by: SplitBy | None, has_patients: bool) -> SplitBy:
+    if by is None:
+        return "patient" if has_patients else "stay"
+    if by == "patient" and not has_patients:
+        raise CohortError(
+            "The cohort has no patient ids, so it cannot be split by patient; split it by stay."
+        )
+    return by
+
+
 def _parts(place: NDArray[np.float64], folds: int, test_share: float) -> NDArray[np.int16]:
-    """The part of groups by their place in the line, from 0 to 1."""
+    """The parts of groups, by their place in the line from 0 to 1."""
     position = np.floor((place - test_share) / (1 - test_share) * folds).astype(np.int16)
     return np.where(place < test_share, TEST, np.clip(position, 0, folds - 1)).astype(np.int16)
 
@@ -172,10 +180,8 @@ def _places(keys: list[bytes]) -> NDArray[np.float64]:
 
 def _groups(cohort: Cohort, by: SplitBy) -> NDArray[np.int64]:
     """A number for each stay, equal for stays that must not be separated."""
-    if by == "stay":
+    if by == "stay" or cohort.patient_ids is None:
         return np.arange(len(cohort))
-    if cohort.patient_ids is None:
-        raise CohortError("This cohort has no patient ids, so it cannot be split by patient: split by stay.")
     encoded = cohort.patient_ids.combine_chunks().dictionary_encode()
     known = len(encoded.dictionary)
     # A stay of an unknown patient is a group of its own.
@@ -187,17 +193,25 @@ def _groups(cohort: Cohort, by: SplitBy) -> NDArray[np.int64]:
 
 def _check_sizes(groups: int, folds: int, test_share: float, by: SplitBy) -> None:
     if folds < 2:
-        raise CohortError(f"One fold validates and the others teach: there must be at least 2, not {folds}.")
+        raise CohortError(
+            f"The number of folds must be at least 2, not {folds}: one of them is held out for validation."
+        )
     if not 0 <= test_share < 1:
         raise CohortError(f"The test share must be at least 0 and below 1, not {test_share}.")
     if groups < folds + (test_share > 0):
-        raise CohortError(f"{counted(groups, by)} cannot be split into a test part and {folds} folds.")
+        raise CohortError(
+            f"{counted(groups, by)} cannot be split into {_wanted(folds, test_share)}; ask for fewer folds."
+        )
 
 
 def _check_parts(split: Split) -> None:
     wanted = set(range(split.folds)) | ({TEST} if split.test_share else set())
     if wanted - set(np.unique(split.part).tolist()):
         raise CohortError(
-            f"The cohort is too small, or single {split.by}s are too large, "
-            f"for a test part and {split.folds} folds: some would be empty."
+            f"The cohort cannot be split into {_wanted(split.folds, split.test_share)}, because some would be empty: "
+            f"it has too few stays, or single {split.by}s have too many. Ask for fewer folds, or split by stay."
         )
+
+
+def _wanted(folds: int, test_share: float) -> str:
+    return f"{'a test part and ' if test_share else ''}{folds} folds"

@@ -1,4 +1,4 @@
-"""What a cohort holds: counts, codes a stay, most frequent codes, histograms of stays by number of codes."""
+"""A cohort in numbers: counts, codes per stay, most frequent codes, histograms of stays by number of codes."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class KindSummary:
     mean: float
     median: float
     most: int
-    rarest: int  # the smallest number of stays that a code has
+    rarest: int  # the number of stays with the rarest code
     histogram: tuple[int, ...]
     frequent: tuple[CodeCount, ...]
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A cohort in numbers."""
+    """What `dx2px describe` shows."""
 
     stays: int
     patients: int | None

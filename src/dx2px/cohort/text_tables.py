@@ -1,8 +1,8 @@
 """Delimited and fixed-width text files, read as text from the first byte and staged as Parquet with line numbers.
 
-A record is one physical line. A line whose quotation mark does not close, or whose number of fields is wrong,
-is set aside with its number and cannot swallow its neighbours. Blocks of well-formed lines take a fast path
-(pyarrow's parser); a block in which the numbers of lines and rows differ is parsed again line by line.
+A record is one physical line. A line with an unclosed quotation mark or the wrong number of fields is set aside with
+its number, and cannot swallow the lines after it. Blocks of well-formed lines take a fast path (pyarrow's parser);
+a block where that gives fewer or more rows than there are lines is parsed again, line by line.
 
     lines of the file = header + records + malformed + blank            (checked)
 """
@@ -35,7 +35,7 @@ UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True)
 class Malformed:
-    """A line that is not a record, and why; its content is not kept."""
+    """A line that cannot be read as a record, and why. Its content is not kept."""
 
     line: int
     reason: str
@@ -43,7 +43,7 @@ class Malformed:
 
 @dataclass
 class Staged:
-    """What became of a text file: its records are in the Parquet file it was staged to."""
+    """What happened to the lines of a text file; its records are in the Parquet file it was staged to."""
 
     records: int = 0
     blank: int = 0
@@ -55,7 +55,9 @@ class Staged:
         """Every line is accounted for."""
         known = self.header + self.records + len(self.malformed) + self.blank
         if known != self.lines:
-            raise CohortError(f"{path.name}: {self.lines} lines were read but {known} accounted for.")
+            raise CohortError(
+                f"{path.name}: {self.lines} lines were read, but only {known} are accounted for."
+            )
 
 
 @dataclass(frozen=True)
@@ -73,17 +75,19 @@ def read_header(path: Path) -> Header:
         delimiter = max(DELIMITERS, key=first.count)
         fields = _fields(first, delimiter)
         if fields is None:
-            raise CohortError(f"{path.name}: the first line, which should name the columns, cannot be read.")
+            raise CohortError(
+                f"{path.name}: the first line should name the columns, but a quotation mark in it is never closed."
+            )
         columns = tuple(name.strip().lower() for name in fields)
         repeated = sorted({name for name in columns if name and columns.count(name) > 1})
         if repeated:
-            raise CohortError(f"{path.name}: the header names {', '.join(repeated)} more than once.")
+            raise CohortError(f"{path.name}: the header has the column {', '.join(repeated)} more than once.")
         return Header(delimiter, columns)
-    raise CohortError(f"{path.name} is empty.")
+    raise CohortError(f"{path.name} is empty: it has no header line.")
 
 
 def stage_delimited(path: Path, target: Path, columns: Sequence[str] | None = None) -> Staged:
-    """Stage the given columns (default: all) of a delimited file, each as text, after a `line` column."""
+    """Stage the given columns (by default all) of a delimited file as text, with the line number in front."""
     header = read_header(path)
     wanted = list(columns or header.columns)
     parser = _DelimitedBlock(header, wanted)
@@ -91,11 +95,11 @@ def stage_delimited(path: Path, target: Path, columns: Sequence[str] | None = No
 
 
 def stage_fixed_width(path: Path, target: Path, width: int, columns: dict[str, slice]) -> Staged:
-    """Stage slices of a fixed-width file, each as text with the blanks at its end kept."""
+    """Stage slices of a fixed-width file as text, with the line number in front; trailing blanks are kept."""
 
     def parse(line: str) -> list[str] | str:
         if len(line) != width:
-            return f"the line does not have {width} characters"
+            return f"the line has {len(line)} characters instead of {width}"
         return [line[part] for part in columns.values()]
 
     return _stage(path, target, list(columns), _LineByLine(list(columns), parse), header_lines=0)
@@ -103,7 +107,7 @@ def stage_fixed_width(path: Path, target: Path, width: int, columns: dict[str, s
 
 @dataclass(frozen=True)
 class _Parsed:
-    """One block of lines: its records, the lines set aside, and how many were blank."""
+    """One block of lines: its records, its malformed lines, and the number of blank ones."""
 
     table: pa.Table
     malformed: list[Malformed]
@@ -138,7 +142,7 @@ def _stage(path: Path, target: Path, columns: list[str], parse: BlockParser, hea
 
 
 class _DelimitedBlock:
-    """Parses a block of delimited lines: pyarrow when every line is a row, else line by line."""
+    """Parses a block of delimited lines: with pyarrow if every line is a row, else line by line."""
 
     def __init__(self, header: Header, columns: list[str]) -> None:
         self.header, self.columns = header, columns
@@ -148,6 +152,7 @@ class _DelimitedBlock:
     def __call__(self, text: bytes, first_line: int) -> _Parsed:
         lines = text.count(b"\n")
         table = self._fast(text)
+        # Another number of rows means a blank line, or a quoted field that runs over a line end.
         if table is None or table.num_rows != lines:
             return self.slow(text, first_line)
         numbers = pa.array(np.arange(first_line, first_line + lines))
@@ -172,14 +177,14 @@ class _DelimitedBlock:
         width = len(self.header.columns)
         fields = _fields(line, self.header.delimiter)
         if fields is None:
-            return "a quotation mark does not close on its line"
-        if len(fields) < width or any(fields[width:]):
-            return f"{len(fields)} fields where the header has {width}"
+            return "a quotation mark is not closed on this line"
+        if len(fields) < width or any(fields[width:]):  # empty fields beyond the header do no harm
+            return f"the line has {len(fields)} fields, but the header has {width}"
         return [fields[place] for place in self.places]
 
 
 class _LineByLine:
-    """Turns the lines that a parser accepts into a table and numbers the others."""
+    """Turns the lines that a parser accepts into a table, and lists the numbers of the others."""
 
     def __init__(self, columns: list[str], parse: LineParser) -> None:
         self.columns, self.parse = columns, parse
@@ -205,7 +210,7 @@ class _LineByLine:
 
 
 def _fields(line: str, delimiter: str) -> list[str] | None:
-    """The fields of one line, or None when its quotation marks do not close."""
+    """The fields of one line, or None if a quotation mark is not closed."""
     try:
         return next(csv.reader([line], delimiter=delimiter, strict=True), [""])
     except csv.Error:
@@ -213,12 +218,12 @@ def _fields(line: str, delimiter: str) -> list[str] | None:
 
 
 def _unique(columns: Sequence[str]) -> list[str]:
-    """Names for the parser: unnamed columns (a spreadsheet's trailing commas) get one each."""
+    """A name for every column, as the parser needs: a spreadsheet's trailing commas make unnamed ones."""
     return [name or f"unnamed {place}" for place, name in enumerate(columns)]
 
 
 def _utf8(block: bytes) -> bytes:
-    """Line ends as `\\n`, text as UTF-8; what is not valid UTF-8 is taken as Latin-1."""
+    """The block with line ends as `\\n` and text as UTF-8; a block that is not valid UTF-8 is read as Latin-1."""
     block = block.replace(b"\r\n", b"\n")
     try:
         block.decode("utf-8")
@@ -228,7 +233,7 @@ def _utf8(block: bytes) -> bytes:
 
 
 def _blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """The file's bytes, decompressed, cut after line ends; a missing last line end is added."""
+    """The file's bytes, decompressed, in blocks of whole lines; a missing last line end is added."""
     rest = b""
     first = True
     try:
@@ -243,9 +248,11 @@ def _blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[bytes]:
     except FileNotFoundError:
         raise CohortError(f"There is no file {path}.") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise CohortError(f"{path.name} is cut short or damaged: it cannot be decompressed.") from error
+        raise CohortError(
+            f"{path.name} cannot be decompressed: the file is incomplete or damaged."
+        ) from error
     except OSError as error:
-        reason = error.strerror or "its compressed data are damaged"
+        reason = error.strerror or "its compressed data is damaged"
         raise CohortError(f"{path.name} cannot be read: {reason}.") from error
     if rest:
         yield rest + b"\n"
@@ -253,7 +260,9 @@ def _blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[bytes]:
 
 def _without_mark(path: Path, chunk: bytes) -> bytes:
     if chunk.startswith(UTF16_BOMS):
-        raise CohortError(f"{path.name} is UTF-16 text; save it as UTF-8 (in a spreadsheet: 'CSV UTF-8').")
+        raise CohortError(
+            f"{path.name} is UTF-16 text; save it as UTF-8 (in a spreadsheet program: 'CSV UTF-8')."
+        )
     return chunk.removeprefix(UTF8_BOM)
 
 

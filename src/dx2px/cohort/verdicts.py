@@ -1,9 +1,9 @@
-"""What each distinct code text means: a canonical code, or the reason why it is none.
+"""What each distinct code text means: a canonical code, or the reason why it cannot be used.
 
-A file holds millions of entries but some ten thousand distinct texts, so each is judged once, in Python,
-whatever engine holds the entries. A text that has its system's shape is kept as it stands. One that has not is
-repaired where exactly one listed code fits. If the texts of a column show that a spreadsheet turned
-codes into numbers, every text of that column goes through repair, and one that fits two codes is rejected.
+A file may hold millions of entries but only some ten thousand distinct texts, so each text is judged once, in Python,
+whichever engine holds the entries. A text with the shape of its coding system is kept as it is. Any other is repaired
+if exactly one listed code fits. If the texts of a column show that a spreadsheet turned codes into numbers, every text
+of that column goes through repair, and one that fits two codes is rejected.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ MALFORMED_LINE = "malformed_line"
 REASONS = {
     MISSING_STAY: "no stay id",
     MISSING_CODE: "no code",
-    MISSING_KIND: "neither diagnosis nor procedure",
-    NOT_ICD_VOCABULARY: "of another vocabulary than ICD",
-    MALFORMED_LINE: "a line that is not a record",
+    MISSING_KIND: "the kind is neither diagnosis nor procedure",
+    NOT_ICD_VOCABULARY: "not an ICD code",
+    MALFORMED_LINE: "the line cannot be read as a record",
 }
 
 
 def sentence(reason: str) -> str:
-    """A reason as people read it."""
+    """A rejection reason in plain words."""
     return REASONS.get(reason) or explain(reason)
 
 
 @dataclass(frozen=True)
 class Written:
-    """A distinct code text of a source and how many entries have it."""
+    """A distinct code text in a source, and the number of entries that have it."""
 
     kind: Kind
     version: int | None
@@ -58,7 +58,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The canonical code of a text, or the reason of its rejection."""
+    """The canonical code of a text, or the reason why it was rejected."""
 
     written: Written
     code: str | None
@@ -68,7 +68,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """All verdicts on a source, and what the user should know of them."""
+    """All verdicts on a source, and what the user should know about them."""
 
     items: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class Verdicts:
 
 
 def judge(texts: Sequence[Written], numeric: Iterable[Kind] = ()) -> Verdicts:
-    """Judge every text; those whose version is not ICD are rejected, those of unknown version are an error."""
+    """Judge every text. `numeric` names the kinds whose codes the source stores as numbers."""
     by_system: dict[System, list[Written]] = defaultdict(list)
     items: list[Verdict] = []
     for written in texts:
@@ -111,7 +111,7 @@ def _verdict(written: Written, system: System, spoilt: bool, dots: bool | None) 
 
 
 def _is_short(code: str) -> bool:
-    """Two digits of an ICD-9 procedure: a heading, which nobody bills, or a code that lost its zeros."""
+    """Two digits of an ICD-9 procedure: a heading, which is never billed, or a code that lost its leading zeros."""
     system, bare = split(code)
     return system is System.ICD9PCS and len(bare) == 2
 
@@ -119,8 +119,8 @@ def _is_short(code: str) -> bool:
 def _summary(items: list[Verdict], damaged: set[System]) -> Verdicts:
     unlisted = Counter({v.code: v.written.entries for v in items if v.code and not is_listed(v.code)})
     notes = tuple(
-        f"The {system.label} codes look like numbers (a spreadsheet's doing): only codes that fit one number "
-        "alone are kept."
+        f"The {system.label} codes look like numbers, as after a spreadsheet removed their leading zeros: a number is "
+        "kept only if exactly one code fits it."
         for system in sorted(damaged)
     )
     return Verdicts(
@@ -134,16 +134,26 @@ def _summary(items: list[Verdict], damaged: set[System]) -> Verdicts:
 
 
 def guess_version(texts: Sequence[Written]) -> int:
-    """The ICD version of a source that does not tell: the one whose lists have nearly all of its codes."""
+    """The ICD version of codes that come without one: the version whose lists hold nearly all of them."""
     total = sum(w.entries for w in texts)
     listed = {version: sum(w.entries for w in texts if _listed(w, version)) for version in (9, 10)}
     better, worse = sorted(listed, key=lambda version: listed[version], reverse=True)
+    # Some codes are listed in neither version, and a few texts in both: only a clear lead counts.
     if not total or listed[better] < 0.9 * total or listed[worse] > 0.5 * total:
         raise CohortError(
-            f"The ICD version of the codes is not given and not clear: of {total:,} entries {listed[9]:,} are listed "
-            f"in ICD-9 and {listed[10]:,} in ICD-10. Say --icd 9 or 10, or name a system column."
+            "The ICD version is not given, and it is not clear from the codes: "
+            f"of {total:,} entries, {listed[9]:,} are listed in ICD-9 and {listed[10]:,} in ICD-10. "
+            "Use --icd 9 or --icd 10, or name a system column."
         )
     return better
+
+
+def with_version(texts: Sequence[Written], version: int) -> list[Written]:
+    """The texts, with the given version where they had none."""
+    entries: Counter[tuple[Kind, int, str]] = Counter()
+    for written in texts:
+        entries[written.kind, written.version or version, written.text] += written.entries
+    return [Written(*key, entries=count) for key, count in entries.items()]
 
 
 def _listed(written: Written, version: int) -> bool:

@@ -1,4 +1,4 @@
-"""The codes of one kind, in a fixed order: a code's place in it is its index everywhere else."""
+"""The codes of one kind in a fixed order: a code's place in it is its index everywhere else."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from dx2px.errors import CohortError
 
 
 class Vocabulary:
-    """Distinct canonical codes. `Vocabulary.sorted` gives the order that cohorts use: by text."""
+    """Distinct canonical codes. `Vocabulary.sorted` gives the order that cohorts use, which is by text."""
 
     def __init__(self, codes: Iterable[str]) -> None:
         self.codes = tuple(codes)
         if len(self._index) != len(self.codes):
-            raise CohortError("A vocabulary holds each code once, but codes repeat.")
+            raise CohortError("A vocabulary cannot hold the same code twice.")
 
     @classmethod
     def sorted(cls, codes: Iterable[str]) -> Vocabulary:

@@ -1,7 +1,7 @@
-"""The paper's figure of one stay: descriptions, bars of significance, heat map of the plan.
+"""The paper's figure of one stay: titles, bars of significance, heat map of the plan.
 
-Everything is placed in inches on one sheet whose size follows from the texts, so that no label is cut, however many
-codes there are. Procedures stand above their columns, slanted; what the numbers mean stands in the corner beside them.
+Everything is placed in inches on one sheet that is as large as its texts, so that no label is cut, however many codes
+there are. Slanted procedures head the columns; the corner beside them says what the numbers mean.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from dx2px.answers import Explanation
 from dx2px.errors import InputError
-from dx2px.inference import Explanation
 from dx2px.report.explanation_sheet import (
     BAR,
     GAP,
@@ -45,16 +45,18 @@ HEAT_STEPS = 48  # of the scale
 
 
 def check_ending(path: str | os.PathLike[str]) -> None:
-    """Refuse, before any work, a file ending that no explanation can have."""
+    """Refuse, before any work, a file ending that is not an explanation's."""
     if Path(path).suffix.lower() not in (PAGE_ENDING, *FORMATS):
         endings = ", ".join((*FORMATS, PAGE_ENDING, ".json"))
-        raise InputError(f"An explanation is saved as {endings}; {os.fspath(path)} has another ending.")
+        raise InputError(
+            f"An explanation is saved as {endings}; {os.fspath(path)} has another ending: change it."
+        )
 
 
 def save_explanation(
     explanation: Explanation, path: str | os.PathLike[str], theme: ThemeName = "light"
 ) -> None:
-    """Write the figure as .png, .svg or .pdf, or an .html page to point at, which follows its reader's theme."""
+    """Write the figure as .png, .svg or .pdf, or an interactive .html page, which follows its reader's theme."""
     check_ending(path)
     if explanation.plan.mass is None:
         raise InputError("There is nothing to draw: the model knows none of the codes.")
@@ -67,7 +69,7 @@ def save_explanation(
 
 
 def explanation_figure(explanation: Explanation, theme: ThemeName = "light") -> Figure:
-    """The figure, its size grown to its texts."""
+    """The figure, as large as its texts need."""
     from matplotlib.figure import Figure
 
     sheet = Sheet.of(explanation)
@@ -108,7 +110,7 @@ class _Brush:
         return LinearSegmentedColormap.from_list("heat", self.theme.heat, N=256)
 
     def readable(self, heat: float) -> str:
-        """The theme's ink or its sheet, whichever stands out more on a cell of this heat, 0 to 1."""
+        """The colour of ink or sheet, whichever is easier to read on a cell of this heat, 0 to 1."""
         from matplotlib.colors import to_rgb
 
         ground = _luminance(self.heat()(heat)[:3])
@@ -181,7 +183,7 @@ def _cells(brush: _Brush, sheet: Sheet, explanation: Explanation) -> None:
 
 
 def _foot(brush: _Brush, sheet: Sheet, explanation: Explanation) -> None:
-    """Probabilities under their columns, the scale of the heat under the diagnoses, and what all this is not."""
+    """Probabilities under their columns, the scale of the heat under the diagnoses, and the scope."""
     theme, y = brush.theme, sheet.bottom + 0.2
     known = [p for p in explanation.procedures if p.status == "known"]
     upright = sheet.cell < WIDE
@@ -208,13 +210,13 @@ def _scale(brush: _Brush, sheet: Sheet, explanation: Explanation, y: float) -> N
     for place in range(HEAT_STEPS):
         brush.paint(x + step * place, y - 0.06, step * 1.05, 0.12, colours((place + 0.5) / HEAT_STEPS))
     for share in (0, 0.5, 1):
-        # Colour grows with the root of mass, so that small masses can be seen.
+        # Colour grows with the square root of mass, so that small masses can be seen.
         label = percent(largest * share**2)
         brush.write(x + 1.5 * share, y + 0.18, label, SMALL, ha="center", color=brush.theme.muted)
 
 
 def _luminance(rgb: tuple[float, float, float]) -> float:
-    """Lightness as the eye has it, 0 to 1, near enough to compare."""
+    """Approximate lightness as the eye sees it, 0 to 1."""
     light = sum(part * value**2.2 for part, value in zip((0.2126, 0.7152, 0.0722), rgb, strict=True))
     return float(light ** (1 / 2.2))
 

@@ -1,52 +1,52 @@
-"""An explanation as one HTML page that opens without a network: the figure, to be pointed at or walked by arrow keys.
+"""An explanation as one HTML page that opens without a network: the figure, to point at or to walk by arrow keys.
 
-It is a real table, so that it can be read aloud. Cells take their colour from classes, for the page's policy allows its
-own style and script alone, by their hashes, and nothing that is loaded.
+It is a real table, so that screen readers can read it. Cells take their colour from classes, because the page's policy
+forbids inline styles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from html import escape
-
 import numpy as np
 
-from dx2px.inference import Explanation, Procedure
-from dx2px.inference.results import SCOPE
-from dx2px.inference.transport import Doubles
-from dx2px.report.explanation_assets import SCRIPT, STYLE
+from dx2px.answers import Explanation, Procedure
+from dx2px.answers.results import SCOPE
 from dx2px.report.explanation_sheet import FEW, THEMES
 from dx2px.report.explanation_words import (
     HEADING,
     Row,
+    names_of,
     percent,
     remarks,
     rows_of,
     sent,
     shortened,
-    shown_code,
     subtitle,
 )
-from dx2px.report.markup import Markup, document
+from dx2px.report.markup import Markup, document, el, resource, table
+from dx2px.scoring.segments import Doubles
 
 STEPS = 32  # of heat
 LONGEST_HEADS = {"few": 80, "many": 60}  # characters of a title above its column
 REASONS = 4  # diagnoses named for a procedure, at most
+LEAST_SHARE = 0.005  # of a diagnosis that is named
 INVITATION = (
-    "Point at a cell, or reach the table with Tab and walk it with the arrow keys: both codes with their titles, and "
-    "the mass between them, stand here."
+    "Point at a cell, or press Tab to reach the table and walk it with the arrow keys: both codes, their titles and "
+    "the mass between them are shown here."
 )
 
 
 def explanation_page(explanation: Explanation) -> str:
     """The page as text."""
     body = [
-        *_introduction(explanation),
-        *_controls(explanation),
-        f'<div class="scroll">{"".join(_table(explanation))}</div>',
-        f'<p id="said" role="status">{INVITATION}</p>',
+        el("h1", HEADING),
+        el("p", subtitle(explanation)),
+        [el("p", text, class_="muted") for text in (*remarks(explanation), SCOPE)],
+        _controls(explanation),
+        el("div", _table(explanation), class_="scroll"),
+        el("p", INVITATION, id="reading", role="status"),
     ]
-    return document(HEADING, Markup("\n".join(body)), [STYLE, heat_style()], [SCRIPT])
+    styles = [resource("dx2px.report", "explanation.css"), heat_style()]
+    return document(HEADING, body, styles, [resource("dx2px.report", "explanation.js")])
 
 
 def heat_style() -> str:
@@ -71,99 +71,113 @@ def _mixed(colours: tuple[str, ...], place: float) -> str:
     return "#" + "".join(f"{round(float(np.interp(place, at, ramp[:, k]))):02x}" for k in range(3))
 
 
-def _introduction(explanation: Explanation) -> Iterator[str]:
-    yield f"<h1>{HEADING}</h1><p>{escape(subtitle(explanation))}</p>"
-    for text in (*remarks(explanation), SCOPE):
-        yield f'<p class="muted">{escape(text)}</p>'
-
-
-def _controls(explanation: Explanation) -> Iterator[str]:
+def _controls(explanation: Explanation) -> Markup:
     mass = explanation.plan.mass
     most = percent(0.0 if mass is None else float(mass.max()))
-    squares = "".join(
-        f'<rect class="k{step}" x="{step}" y="0" width="1.05" height="1"/>' for step in range(STEPS + 1)
+    squares = [
+        el("rect", class_=f"k{n}", x=str(n), y="0", width="1.05", height="1") for n in range(STEPS + 1)
+    ]
+    scale = el("svg", squares, viewBox=f"0 0 {STEPS + 1} 1", preserveAspectRatio="none")
+    by_mass = el("input", type="radio", name="by", value="mass", data_most=most, checked=True)
+    by_share = el("input", type="radio", name="by", value="share", data_most="100 %")
+    choice = el(
+        "fieldset",
+        el("legend", "Colour"),
+        el("label", by_mass, " mass"),
+        el("label", by_share, " share of each procedure"),
     )
-    yield (
-        '<div class="bar-line"><fieldset><legend>Colour</legend>'
-        f'<label><input type="radio" name="by" value="mass" data-most="{most}" checked> mass</label>'
-        '<label><input type="radio" name="by" value="share" data-most="100 %"> share of each procedure</label>'
-        "</fieldset>"
-        f'<span class="scale" aria-hidden="true">0 <svg viewBox="0 0 {STEPS + 1} 1" preserveAspectRatio="none">'
-        f'{squares}</svg> <span id="most">{most}</span></span></div>'
-    )
+    shown = el("span", "0 ", scale, " ", el("span", most, id="most"), class_="scale", aria_hidden="true")
+    return el("div", choice, shown, class_="bar-line")
 
 
-def _table(explanation: Explanation) -> Iterator[str]:
+def _table(explanation: Explanation) -> Markup:
     known = [one for one in explanation.procedures if one.status == "known"]
-    titles = {one.code: f"{shown_code(one.code)} {one.title}" for one in explanation.diagnoses}
     width = "few" if len(known) <= FEW else "many"
-    yield f'<table role="grid" class="{width} by-mass" aria-label="{HEADING}">'
-    yield '<thead><tr><th scope="col">diagnosis</th><th scope="col">significance μ</th>'
-    yield from (_head(one, titles, LONGEST_HEADS[width]) for one in known)
-    yield "</tr></thead><tbody>"
-    yield from _body(explanation)
-    yield f'</tbody><tfoot><tr><th scope="row" colspan="2">probability</th>{_probabilities(known)}</tr></tfoot></table>'
+    heads = [
+        el("th", "diagnosis", scope="col"),
+        el("th", "significance μ", scope="col"),
+        *(_head(one, explanation, LONGEST_HEADS[width]) for one in known),
+    ]
+    foot = el("tr", el("th", "probability", scope="row", colspan="2"), _probabilities(known))
+    return table(heads, _body(explanation), foot, role="grid", class_=f"{width} by-mass", aria_label=HEADING)
 
 
-def _head(one: Procedure, titles: dict[str, str], longest: int) -> str:
-    name = f"{shown_code(one.code)} {one.title}"
+def _head(one: Procedure, explanation: Explanation, longest: int) -> Markup:
+    names = names_of(explanation)
+    titles = {other.code: f"{names.write(other.code)} {other.title}" for other in explanation.diagnoses}
+    name = f"{names.write(one.code)} {one.title}"
     likely = "" if one.probability is None else f", probability {percent(one.probability)}"
-    leading = [f"{titles[r.code]} ({percent(r.share)})" for r in one.because[:REASONS] if r.share >= 0.005]
-    said = f"{name}: place {one.rank} among all procedures{likely}. Comes from {'; '.join(leading)}."
-    return (
-        f'<th scope="col" tabindex="-1" data-name="{escape(name)}" data-said="{escape(said)}"><div>'
-        f'<span class="code">{escape(shown_code(one.code))}</span> {escape(shortened(one.title, longest))}</div></th>'
-    )
+    reasons = [
+        f"{titles[reason.code]} ({percent(reason.share)})"
+        for reason in one.because[:REASONS]
+        if reason.share >= LEAST_SHARE
+    ]
+    reading = f"{name}: rank {one.rank} among all procedures{likely}. Because of {'; '.join(reasons)}."
+    shown = el("div", el("span", names.write(one.code), class_="code"), f" {shortened(one.title, longest)}")
+    return el("th", shown, scope="col", tabindex="-1", data_name=name, data_reading=reading)
 
 
-def _body(explanation: Explanation) -> Iterator[str]:
+def _body(explanation: Explanation) -> list[Markup]:
     plan, rows = explanation.plan, rows_of(explanation)
     if plan.mass is None:
-        return
+        return []
     largest = float(plan.mass.max()) or 1.0
     longest = max(row.significance for row in rows) or 1.0
     going = sent(explanation)
-    for place, row in enumerate(rows):
-        bar = _bar(row.significance / longest, going[place])
-        cells = _cells(plan.mass[place], plan.shares[place], largest)
-        yield (
-            f'<tr>{_name(row, first=place == 0)}<td class="mu">{bar}{percent(row.significance)}</td>{cells}</tr>'
+    return [
+        el(
+            "tr",
+            _name(row, first=place == 0),
+            el("td", _bar(row.significance / longest, going[place]), percent(row.significance), class_="mu"),
+            _cells(plan.mass[place], plan.shares[place], largest),
         )
+        for place, row in enumerate(rows)
+    ]
 
 
-def _name(row: Row, first: bool) -> str:
+def _name(row: Row, first: bool) -> Markup:
     name = f"{row.code} {row.title}"
     note = f" ({row.note})" if row.note else ""
-    said = f"{name}{note}: significance {percent(row.significance)}."
-    beside = f'<span class="note">{escape(row.note)}</span>' if row.note else ""
-    return (
-        f'<th scope="row" tabindex="{0 if first else -1}" data-name="{escape(name)}" data-said="{escape(said)}">'
-        f'<span class="code">{escape(row.code)}</span> <span class="title">{escape(row.title)}</span>{beside}</th>'
+    return el(
+        "th",
+        el("span", row.code, class_="code"),
+        " ",
+        el("span", row.title, class_="title"),
+        el("span", row.note, class_="note") if row.note else None,
+        scope="row",
+        tabindex="0" if first else "-1",
+        data_name=name,
+        data_reading=f"{name}{note}: significance {percent(row.significance)}.",
     )
 
 
-def _bar(long: float, strong: float) -> str:
-    whole = 100 * long
-    return (
-        '<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
-        f'<rect class="rest" width="{whole:.2f}" height="10"/>'
-        f'<rect class="strong" width="{whole * strong:.2f}" height="10"/></svg>'
-    )
+def _bar(long: float, strong: float) -> Markup:
+    """The significance; its strong part goes to the procedures shown."""
+    rest = el("rect", class_="rest", width=f"{100 * long:.2f}", height="10")
+    part = el("rect", class_="strong", width=f"{100 * long * strong:.2f}", height="10")
+    return el("svg", rest, part, viewBox="0 0 100 10", preserveAspectRatio="none", aria_hidden="true")
 
 
-def _cells(mass: Doubles, shares: Doubles, largest: float) -> str:
-    """Colour grows with the root of mass and of shares, so that small ones can be seen."""
-    return "".join(
-        f'<td tabindex="-1" class="m{round(STEPS * (m / largest) ** 0.5)} s{round(STEPS * min(s, 1) ** 0.5)}" '
-        f'data-mass="{escape(percent(m))}" data-share="{escape(percent(s))}">{_number("m", m)}{_number("s", s)}</td>'
+def _cells(mass: Doubles, shares: Doubles, largest: float) -> list[Markup]:
+    """Colour grows with the square root of mass and share, so that small ones can be seen."""
+    return [
+        el(
+            "td",
+            _number("m", m),
+            _number("s", s),
+            tabindex="-1",
+            class_=f"m{round(STEPS * (m / largest) ** 0.5)} s{round(STEPS * min(s, 1) ** 0.5)}",
+            data_mass=percent(m),
+            data_share=percent(s),
+        )
         for m, s in zip(mass.tolist(), shares.tolist(), strict=True)
-    )
+    ]
 
 
-def _number(kind: str, value: float) -> str:
-    return f'<span class="{kind}">{percent(value).removesuffix(" %") if value >= 0.0005 else ""}</span>'
+def _number(kind: str, value: float) -> Markup:
+    return el("span", percent(value).removesuffix(" %") if value >= 0.0005 else "", class_=kind)
 
 
-def _probabilities(known: list[Procedure]) -> str:
+def _probabilities(known: list[Procedure]) -> list[Markup]:
     texts = ("–" if one.probability is None else percent(one.probability) for one in known)
-    return "".join(f"<td><div>{escape(text)}</div></td>" for text in texts)
+    return [el("td", el("div", text)) for text in texts]

@@ -1,4 +1,4 @@
-"""Where things lie in the figure of an explanation: a sheet in inches, as large as its texts ask, and its colours."""
+"""The layout of an explanation's figure: a sheet in inches, as large as its texts need, and its colours."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from functools import cache
 
 import numpy as np
 
-from dx2px.inference import Explanation
-from dx2px.inference.results import SCOPE
-from dx2px.report.explanation_words import Row, remarks, rows_of, shortened, shown_code, subtitle
+from dx2px.answers import Explanation
+from dx2px.answers.results import SCOPE
+from dx2px.report.explanation_words import Row, names_of, remarks, rows_of, shortened, subtitle
 
 SIZE, SMALL, LARGE = 8.5, 7.5, 13.0  # points
 MARGIN, GAP, BAR = 0.25, 0.14, 1.25  # inches, as all lengths below
@@ -22,7 +22,7 @@ SLANT = 45  # degrees
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours; heat runs in one hue from the sheet to the strongest, so that lightness alone tells it."""
+    """Colours; heat runs in one hue from the sheet's colour to the strongest, so that lightness alone shows it."""
 
     sheet: str
     ink: str
@@ -46,7 +46,7 @@ THEMES: dict[str, Theme] = {
 
 @dataclass(frozen=True)
 class Sheet:
-    """The texts and where things lie: x of titles, bars, cells; y of the first row and of the foot."""
+    """The texts and their places: x of titles, bars and cells; y of the first row."""
 
     rows: list[Row]
     heads: list[tuple[str, str]]
@@ -65,7 +65,8 @@ class Sheet:
     def of(cls, explanation: Explanation) -> Sheet:
         rows = [_fitted(row) for row in rows_of(explanation)]
         known = [p for p in explanation.procedures if p.status == "known"]
-        heads = [(shown_code(p.code), shortened(p.title, LONGEST_HEAD)) for p in known]
+        names = names_of(explanation)
+        heads = [(names.write(p.code), shortened(p.title, LONGEST_HEAD)) for p in known]
         titles, bars, cells = _columns(rows)
         cell = WIDE if len(heads) <= FEW else NARROW
         room = cells - MARGIN - GAP
@@ -106,7 +107,7 @@ def _reach(heads: list[tuple[str, str]]) -> float:
 
 
 def wrapped(text: str, width: float, size: float = SMALL) -> list[str]:
-    """Lines no wider than so many inches, but for single words that are."""
+    """The text in lines no wider than this many inches, except for single words that are wider."""
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word
@@ -119,7 +120,7 @@ def wrapped(text: str, width: float, size: float = SMALL) -> list[str]:
 
 @cache
 def inches(text: str, size: float, bold: bool = False) -> float:
-    """How wide a text is."""
+    """The width of a text."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 

@@ -1,26 +1,25 @@
-"""The words of an explanation's figure, on paper and on a page: names of codes, of the plan, and what was left out."""
+"""The words of an explanation's figure and page: names of codes and plans, and what was left out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dx2px.codes import dotted
-from dx2px.errors import CodeError
-from dx2px.inference import Diagnosis, Explanation, PlanKind
+from dx2px.answers import Diagnosis, Explanation, PlanKind
+from dx2px.codes import Notation
 
-HEADING = "What leads to what"
+HEADING = "How diagnoses lead to procedures"
 PLAN_NAMES: dict[PlanKind, str] = {
-    "coupling": "the model's own coupling π",
-    "transport": "the paper's transport plan T",
-    "penalised-transport": "the model's own transport plan, with marginal penalties",
-    "leave-one-out": "falls of the scores without a diagnosis",
+    "coupling": "The model's own coupling π",
+    "transport": "The paper's transport plan T",
+    "penalised-transport": "The model's own transport plan, with penalties on the marginals",
+    "leave-one-out": "How far scores fall without a diagnosis",
 }
 PARTLY = "The strong part of a bar goes to the procedures shown."
 
 
 @dataclass(frozen=True)
 class Row:
-    """A diagnosis that counts, with what to say beside its title, if anything."""
+    """A diagnosis that the model used, with a note beside its title, if there is one."""
 
     code: str
     title: str
@@ -30,39 +29,40 @@ class Row:
 
 def rows_of(explanation: Explanation) -> list[Row]:
     """The rows of the plan, in its order."""
+    names = names_of(explanation)
     return [
-        Row(shown_code(one.code), one.title, _note(one), one.significance)
+        Row(names.write(one.code), one.title, _note(one, names), one.significance)
         for one in explanation.diagnoses
         if one.status != "unknown"
     ]
 
 
-def shown_code(code: str) -> str:
-    """As people write it; what is no code stays as it was typed."""
-    try:
-        return dotted(code)
-    except CodeError:
-        return code
+def names_of(explanation: Explanation) -> Notation:
+    """How the codes of an explanation are written."""
+    diagnoses, procedures = explanation.diagnoses, explanation.procedures
+    return Notation.of([*(one.code for one in diagnoses), *(one.code for one in procedures)])
 
 
 def subtitle(explanation: Explanation) -> str:
-    """Which plan of which method."""
-    return f"{PLAN_NAMES[explanation.plan.kind]} · method {explanation.source.method}"
+    """Which plan of which method, over which codes."""
+    codes = names_of(explanation).name
+    plan = PLAN_NAMES[explanation.plan.kind]
+    return " · ".join([plan, f"method {explanation.source.method}", *([f"{codes} codes"] if codes else [])])
 
 
 def remarks(explanation: Explanation) -> list[str]:
-    """How to read the figure, how far to trust it, and what the model could make nothing of."""
-    plan = explanation.plan
-    told = [plan.reading + (f" {PARTLY}" if plan.kind == "coupling" else ""), plan.faithfulness]
+    """How to read the figure, how far to trust it, and which codes the model could not use."""
+    plan, names = explanation.plan, names_of(explanation)
+    texts = [plan.reading + (f" {PARTLY}" if plan.kind == "coupling" else ""), plan.faithfulness]
     if plan.transport is not None and not plan.transport.converged:
-        told.append(
+        texts.append(
             f"The transport did not converge: its marginals are off by {plan.transport.marginal_error:.2g}."
         )
     for what, codes in (("diagnoses", explanation.diagnoses), ("procedures", explanation.procedures)):
-        unknown = [shown_code(one.code) for one in codes if one.status == "unknown"]
+        unknown = [names.write(one.code) for one in codes if one.status == "unknown"]
         if unknown:
-            told.append(f"Left out, since the model does not know them ({what}): {', '.join(unknown)}.")
-    return told
+            texts.append(f"The model does not know these {what}, which are left out: {', '.join(unknown)}.")
+    return texts
 
 
 def sent(explanation: Explanation) -> list[float]:
@@ -90,10 +90,11 @@ def shortened(text: str, longest: int) -> str:
     return (at_word if len(at_word) > longest // 2 else cut).rstrip(" ,;(") + "…"
 
 
-def _note(diagnosis: Diagnosis) -> str:
-    notes = [f"from {', '.join(map(shown_code, diagnosis.mapped_from))}"] if diagnosis.mapped_from else []
-    if diagnosis.stand_in is not None:
-        heading, codes = shown_code(diagnosis.stand_in.code), diagnosis.stand_in.codes
-        stands = "its one code" if codes == 1 else f"mean of its {codes}"
-        notes.append(f"new to the model: {stands} under {heading}")
+def _note(diagnosis: Diagnosis, names: Notation) -> str:
+    mapped, stand_in = diagnosis.mapped_from, diagnosis.stand_in
+    both = Notation.of((diagnosis.code, *mapped))
+    notes = [f"from {', '.join(map(both.write, mapped))}"] if mapped else []
+    if stand_in is not None:
+        used = "its one code" if stand_in.codes == 1 else f"mean of its {stand_in.codes} codes"
+        notes.append(f"new to the model: {used} under {names.write(stand_in.code)}")
     return "; ".join(notes)

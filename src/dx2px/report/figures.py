@@ -1,4 +1,4 @@
-"""What every figure shares: size, colours that colour-blind readers can tell apart, saving all or nothing."""
+"""What all figures share: colours that colour-blind readers can tell apart, formats, saving all or nothing."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def check_format(path: str | os.PathLike[str]) -> None:
-    """Refuse, before any work, a file ending that no figure can have."""
+    """Refuse, before any work, a file ending that is not a figure's."""
     if Path(path).suffix.lower() not in FORMATS:
-        raise InputError(f"A figure is saved as {', '.join(FORMATS)}; {os.fspath(path)} has another ending.")
+        raise InputError(
+            f"A figure is saved as {', '.join(FORMATS)}; {os.fspath(path)} has another ending: change it."
+        )
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:

@@ -1,4 +1,4 @@
-"""The paper's Figure 2: histograms of stays by their numbers of diagnoses and of procedures."""
+"""The paper's Figure 2: how many diagnoses and procedures stays have."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def save_histogram_row(summaries: Mapping[str, Summary], path: str | os.PathLike
 def _draw(axes: object, summary: Summary, title: str) -> None:
     _bars(axes, summary.diagnoses, BLUE, "diagnoses", shift=-0.2)
     _bars(axes, summary.procedures, ORANGE, "procedures", shift=0.2)
-    axes.set_xlabel("codes in a stay")  # type: ignore[attr-defined]
+    axes.set_xlabel("codes per stay")  # type: ignore[attr-defined]
     axes.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[attr-defined]
-    axes.set_ylabel("stays")  # type: ignore[attr-defined]
+    axes.set_ylabel("number of stays")  # type: ignore[attr-defined]
     axes.set_title(title, loc="left")  # type: ignore[attr-defined]
     axes.legend(frameon=False)  # type: ignore[attr-defined]
 
 
 def _bars(axes: object, kind: KindSummary, colour: str, name: str, shift: float) -> None:
-    label = f"{name} (mean {kind.mean:.1f}, most {kind.most})"
+    label = f"{name} (mean {kind.mean:.1f}, at most {kind.most})"
     numbers = [n + shift for n in range(len(kind.histogram))]
     axes.bar(numbers, kind.histogram, width=0.4, color=colour, label=label)  # type: ignore[attr-defined]

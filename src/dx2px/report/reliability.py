@@ -1,4 +1,4 @@
-"""The reliability plot: what was coded, beside the probability that was given."""
+"""The reliability plot: the share that was coded, by the probability that was given."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import os
 
 import numpy as np
 
-from dx2px.evaluation.reliability import Agreement, Reliability
 from dx2px.report.figures import BLUE, ORANGE, new_figure, save_figure
+from dx2px.scoring.reliability import Agreement, Reliability
 
 
 def save_reliability(trust: Reliability, path: str | os.PathLike[str]) -> None:
-    """A point for each bin of equally many pairs, on logarithmic axes, for most probabilities are small."""
+    """Draw one point per bin of equally many pairs; both axes are logarithmic, because most probabilities are small."""
     figure, axes = new_figure(width=5.2, height=4.8)
     shown = [
         (trust.all, BLUE, "o", "all pairs"),
-        (trust.top, ORANGE, "s", "ten most probable of each stay"),
+        (trust.top, ORANGE, "s", "ten most probable per stay"),
     ]
     for one, colour, mark, name in shown:
         axes.plot(*_points(one), mark, color=colour, label=f"{name}: {_numbers(one)}")
@@ -24,15 +24,15 @@ def save_reliability(trust: Reliability, path: str | os.PathLike[str]) -> None:
     axes.plot(line, line, color="0.6", linewidth=1, zorder=0)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlabel("probability given (mean of the bin)")
-    axes.set_ylabel("share coded")
+    axes.set_xlabel("probability given (mean of the bin, 0 to 1)")
+    axes.set_ylabel("share coded (0 to 1)")
     axes.set_title(f"{trust.stays:,} stays", loc="left")
     axes.legend(frameon=False, loc="lower right", fontsize=8)
     save_figure(figure, path)
 
 
 def _points(one: Agreement) -> tuple[np.ndarray, np.ndarray]:
-    """Bins in which something was coded: a logarithmic axis has no place for 0."""
+    """Bins in which something was coded: a logarithmic axis cannot show 0."""
     some = one.observed > 0
     return one.predicted[some], one.observed[some]
 

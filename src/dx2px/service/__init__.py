@@ -1,4 +1,4 @@
-"""A model behind HTTP: an API for programs, CDS Hooks for record systems, a page for people. No torch."""
+"""A model as a web service: an API for programs, CDS Hooks for record systems, a page for people. No torch."""
 
 from dx2px.service.app import create_app
 from dx2px.service.config import ServiceConfig

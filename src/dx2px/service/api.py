@@ -19,19 +19,19 @@ _STAY = {"diagnoses": ["428.0", "584.9", "518.81"]}
 def add_api(app: FastAPI, served: Served) -> None:
     """Register the routes."""
     routes = _Routes(served)
-    for path, method, endpoint, told in (
+    for path, method, endpoint, described in (
         (
             "/api/codes",
             "GET",
             routes.codes,
-            operation("Codes that match what was typed", schemas.CodesAnswer, 422, 503),
+            operation("Find codes by code or words", schemas.CodesAnswer, 422, 503),
         ),
         (
             "/api/recommend",
             "POST",
             routes.recommend,
             operation(
-                "Procedures for diagnoses",
+                "Recommend procedures for diagnoses",
                 schemas.RecommendAnswer,
                 *BODY,
                 409,
@@ -44,7 +44,7 @@ def add_api(app: FastAPI, served: Served) -> None:
             "POST",
             routes.explain,
             operation(
-                "How diagnoses lead to procedures",
+                "Explain how diagnoses lead to procedures",
                 schemas.ExplainAnswer,
                 *BODY,
                 409,
@@ -57,7 +57,7 @@ def add_api(app: FastAPI, served: Served) -> None:
             "POST",
             routes.audit,
             operation(
-                "Look over coded stays",
+                "Audit coded stays",
                 schemas.AuditAnswer,
                 *BODY,
                 409,
@@ -69,16 +69,16 @@ def add_api(app: FastAPI, served: Served) -> None:
             "/api/neighbors/{code}",
             "GET",
             routes.neighbors,
-            operation("Codes near a code", schemas.NeighborsAnswer, 404, 409, 422, 503),
+            operation("Find the codes nearest to a code", schemas.NeighborsAnswer, 404, 409, 422, 503),
         ),
-        ("/api/model", "GET", routes.model, operation("What the model is", schemas.ModelAnswer, 503)),
+        ("/api/model", "GET", routes.model, operation("Describe the model", schemas.ModelAnswer, 503)),
     ):
-        app.add_api_route(path, endpoint, methods=[method], **told)
+        app.add_api_route(path, endpoint, methods=[method], **described)
 
 
 class _Routes:
-    """The endpoints. They answer in the event loop: an answer takes about a millisecond, less than a thread's hand-over
-    costs the others; an audit of many stays lets others pass between two of them."""
+    """The endpoints. They answer in the event loop: an answer takes about a millisecond, less than handing it to a
+    thread would cost the others. An audit of many stays lets other requests pass between two stays."""
 
     def __init__(self, served: Served) -> None:
         self.served = served
@@ -100,16 +100,18 @@ class _Routes:
     async def explain(self, request: Request) -> Response:
         body = await bodies.read(request, schemas.ExplainRequest)
         answers = self.served.answers
-        return reply(answers.explain(body.diagnoses, body.procedures, body.top, body.map, body.plan))
+        return reply(
+            answers.explain(body.diagnoses, body.procedures, body.top, body.coverage, body.map, body.plan)
+        )
 
     async def audit(self, request: Request) -> Response:
         body = await bodies.read(request, schemas.AuditRequest)
         answers = self.served.answers
-        told = []
+        audited = []
         for stay in body.stays:
-            told.append(answers.audit(stay.id, stay.diagnoses, stay.procedures))
+            audited.append(answers.audit(stay.id, stay.diagnoses, stay.procedures))
             await asyncio.sleep(0)
-        return reply({"stays": told})
+        return reply({"stays": audited})
 
     async def neighbors(
         self,

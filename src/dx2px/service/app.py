@@ -1,4 +1,4 @@
-"""The service put together: routes, and the layers around them."""
+"""The whole service: its routes, and the layers around them."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _MODELS = (
     schemas.NeighborsAnswer,
     schemas.ModelAnswer,
     schemas.Health,
-    schemas.ProblemTold,
+    schemas.ProblemReport,
 )
 _PARAMETERS = frozenset({"query", "path", "q", "kind", "limit", "code", "top"})
-_SAID = {
+_DETAILS = {
     404: ("not-found", "There is nothing at this address."),
-    405: ("method-not-allowed", "This address does not take this method."),
+    405: ("method-not-allowed", "This address does not accept this method."),
 }
 
 
@@ -90,8 +90,8 @@ async def _wrong_parameters(request: Request, error: Exception) -> Response:
 
 
 async def _plain(request: Request, error: Exception) -> Response:
-    """What the router itself refuses. Its headers are kept: Allow says which methods fit."""
+    """What the router itself refuses. Its headers are kept: Allow says which methods are accepted."""
     assert isinstance(error, HTTPException)
-    kind, detail = _SAID.get(error.status_code, ("refused", "The request cannot be served."))
+    kind, detail = _DETAILS.get(error.status_code, ("refused", "The request cannot be answered."))
     problem = Problem(error.status_code, kind, detail, headers=error.headers or {})
     return problem.response(request.state.request_id)

@@ -1,4 +1,4 @@
-"""From a request's bytes to a checked body."""
+"""Reads a request's bytes as a checked body."""
 
 from __future__ import annotations
 

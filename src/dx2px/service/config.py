@@ -1,4 +1,4 @@
-"""How a service is set up: what it answers to, what it asks of callers, where its limits lie."""
+"""The settings of a service: which names it answers to, what callers must show, and its limits."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ _ADDRESS = re.compile(rf"{_ORIGIN.pattern}(?:/[^\s?#]*)?", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Limits:
-    """Beyond these a request is refused, with a problem that says which limit it was."""
+    """A request beyond one of these is refused, with a problem that says which limit it was."""
 
     body: int = 64 * 1024  # bytes of a request
     large_body: int = 1024 * 1024  # bytes of a request to audit and CDS Hooks
     header: int = 32 * 1024  # bytes of a request's head
     buffered: int = 64 * 1024 * 1024  # bytes of all bodies being read
-    concurrency: int = 64  # requests read and waiting for, or getting, their answer
+    concurrency: int = 64  # requests that wait for their answer, or are being answered
     connections: int = 1024
-    receive_seconds: float = 8.0  # for a whole request; also for a client to take what was sent
-    shutdown_seconds: float = 5.0  # for requests under way when the service is stopped
+    receive_seconds: float = 8.0  # for a whole request to arrive; also for a client to read its answer
+    shutdown_seconds: float = 5.0  # for requests in progress when the service is stopped
 
 
 @dataclass(frozen=True)
 class ServiceConfig:
-    """Settings of a service. Made by `dx2px serve`; the defaults suit one's own machine."""
+    """Settings of a service, made by `dx2px serve`; the defaults suit one's own machine."""
 
     host: str = "127.0.0.1"
     port: int = 8000
     token: str | None = field(default=None, repr=False)
-    trusted_hosts: tuple[str, ...] = ()  # besides the names of the loopback
-    allowed_origins: tuple[str, ...] = ()  # of other sites' pages that may call: CORS is off without them
-    base_url: str | None = None  # where callers reach the service; in links and in the JWT's audience
+    trusted_hosts: tuple[str, ...] = ()  # in addition to the names of the loopback
+    allowed_origins: tuple[str, ...] = ()  # of pages on other sites that may call; without any, CORS is off
+    base_url: str | None = None  # where callers reach the service; used in links and in the JWT's audience
     callers_file: Path | None = None  # issuers and keys of CDS Hooks clients
     page: Path = PAGE
     limits: Limits = Limits()
@@ -52,19 +52,21 @@ class ServiceConfig:
             return
         if self.token is None:
             raise InputError(
-                f"{self.host} can be reached from other machines, so callers must show a token: give --token-file."
+                f"{self.host} can be reached from other machines, so callers must show a token: use --token-file."
             )
         if self.host in ("0.0.0.0", "::", "") and not self.trusted_hosts:
             raise InputError(
-                f"{self.host or 'An empty host'} stands for every address: say by which names "
-                "callers reach the service, with --trusted-host."
+                f"{self.host or 'An empty host'} means every address: use --trusted-host to say by which names "
+                "callers reach the service."
             )
 
     def _check_names(self) -> None:
-        """Names that no request could ever match are mistakes; better said at the start than looked for later."""
+        """Names that no request could ever match are mistakes; better reported at the start than searched for later."""
         for name in self.trusted_hosts:
             if not _HOST.fullmatch(name):
-                raise InputError(f"A trusted host is a bare name like dx2px.hospital.example, not {name!r}.")
+                raise InputError(
+                    f"A trusted host is a name alone, like dx2px.hospital.example, not {name!r}."
+                )
         for origin in self.allowed_origins:
             if not _ORIGIN.fullmatch(origin):
                 raise InputError(
@@ -77,18 +79,18 @@ class ServiceConfig:
             )
 
     def at_port(self, port: int) -> ServiceConfig:
-        """The same, at the port that the system chose where 0 was asked for."""
+        """The same settings with the port that the system chose, if 0 was asked for."""
         return replace(self, port=port)
 
     @property
     def hosts(self) -> frozenset[str]:
-        """Names that a request's Host may have, without port, in lower case."""
+        """The names that a request's Host may have, without the port, in lower case."""
         own = f"[{self.host}]" if ":" in self.host else self.host
         return frozenset(name.lower() for name in (*LOOPBACK_NAMES, own, *self.trusted_hosts))
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """The allowed origins as browsers send them: in lower case, without the scheme's own port."""
+        """The allowed origins as browsers send them: in lower case, without the scheme's default port."""
         lower = (origin.lower() for origin in self.allowed_origins)
         return tuple(
             origin.removesuffix(":443" if origin.startswith("https:") else ":80") for origin in lower

@@ -1,6 +1,6 @@
-"""A connection with deadlines, which uvicorn's own lacks: for a request to arrive, and for its answer to be taken.
+"""A connection with deadlines, which uvicorn's own lacks: for a request to arrive, and for its answer to be read.
 
-No timer is set for each request: a connection notes since when it waits, and the server looks through the
+There is no timer per request: a connection notes since when it has been waiting, and the server checks all
 connections twice a second (`cut_slow`).
 """
 
@@ -18,25 +18,25 @@ from dx2px.service.config import Limits
 from dx2px.service.problems import Problem
 
 _NOT_HTTP = Problem(400, "not-http", "The request cannot be read as HTTP.")
-_LONG_HEAD = Problem(431, "head-too-large", "The request's head is too large.")
+_LONG_HEAD = Problem(431, "head-too-large", "The request's headers are too large.")
 _TOO_MANY = Problem(
-    503, "busy", "The service has too many connections: come again.", headers={"retry-after": "1"}
+    503, "busy", "The service has too many connections: try again later.", headers={"retry-after": "1"}
 )
-_QUEUED = 32  # requests that may wait on one connection, sent before the answers to those before them
-# Bytes of a refused body that are read and dropped, so that its client gets to see the refusal.
+_QUEUED = 32  # requests that may wait on one connection, sent before earlier ones were answered
+# Bytes of a refused body that are read and dropped, so that the client sees the refusal.
 _SURPLUS = 1024 * 1024
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's protocol, which says how long it has been waiting for its client."""
+    """uvicorn's protocol, which also notes how long it has been waiting for its client."""
 
     limits = Limits()
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.receiving_since: float | None = None  # a request is expected or has begun, and is not complete
-        self.sending_since: float | None = None  # the client does not take what was sent
-        self._head = 0  # bytes of a head that has not ended
+        self.receiving_since: float | None = None  # while a request is expected or incomplete
+        self.sending_since: float | None = None  # while the client does not read what was sent
+        self._head = 0  # bytes of headers that have not ended
         self._dropped = 0
         self._answering: RequestResponseCycle | None = None
 
@@ -96,7 +96,7 @@ class Connection(HttpToolsProtocol):
         self._end_with(_NOT_HTTP)
 
     def cut_if_slow(self, now: float) -> bool:
-        """End the connection if its client has kept it waiting too long; whether it did."""
+        """End the connection if its client has kept it waiting too long; returns whether it did."""
         if self.sending_since is not None and not self.transport.get_write_buffer_size():
             self.sending_since = None
         waits = [since for since in (self.receiving_since, self.sending_since) if since is not None]
@@ -106,7 +106,7 @@ class Connection(HttpToolsProtocol):
         return True
 
     def drop(self) -> None:
-        """End the connection at once. What is being answered is told, so that nothing more is written to it."""
+        """End the connection at once; requests being answered learn of it, so that nothing more is written."""
         self._forget()
         self.transport.abort()
 
@@ -119,7 +119,7 @@ class Connection(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def _forget(self) -> None:
-        """uvicorn itself thinks only of the request that came last, not of the one it is answering."""
+        """uvicorn itself only looks at the request that came last, not at the one being answered."""
         self.pipeline.clear()
         for cycle in (self._answering, self.cycle):
             if cycle is not None and not cycle.response_complete:
@@ -127,7 +127,7 @@ class Connection(HttpToolsProtocol):
                 cycle.message_event.set()
 
     def _end_with(self, problem: Problem) -> None:
-        """Refuse before there is a request that an application could answer."""
+        """Refuse before there is a request that the application could answer."""
         body = orjson.dumps(problem.to_dict(None))
         named = {"content-type": problems.MEDIA_TYPE, "content-length": str(len(body)), "connection": "close"}
         head = "".join(f"{name}: {value}\r\n" for name, value in {**named, **problem.headers}.items())
@@ -137,7 +137,7 @@ class Connection(HttpToolsProtocol):
 
 
 def cut_slow(connections: Iterable[Any], now: float) -> int:
-    """End the slow ones among some connections; how many."""
+    """End the slow connections; returns how many."""
     return sum(one.cut_if_slow(now) for one in list(connections) if isinstance(one, Connection))
 
 

@@ -1,7 +1,7 @@
-"""The OpenAPI document: operations declared beside their routes, schemas taken from `schemas`.
+"""The OpenAPI document: operations are declared beside their routes, schemas are those of `schemas`.
 
-Bodies are read by our own strict reader and answers are written as plain dictionaries, so FastAPI is told what they
-are rather than asked to handle them.
+Our own strict reader reads the bodies, and answers are plain dictionaries. So FastAPI only describes them; it does
+not handle them.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from starlette.responses import JSONResponse, Response
 
-from dx2px.inference.results import SCOPE
+from dx2px.answers.results import SCOPE
 from dx2px.service import problems, schemas
 
 _REASONS = {
     400: "The request cannot be read, or its Host is not trusted.",
     401: "The token or the JWT is missing or wrong.",
     404: "The model knows no such code.",
-    409: "The model cannot answer this kind of question.",
-    412: "The prefetch that the service needs is missing.",
+    409: "The model lacks what this answer needs.",
+    412: "The prefetch is missing.",
     413: "The body is too large.",
     415: "The body is not application/json.",
-    422: "The request has not the expected form.",
-    503: "The service has too much to do.",
+    422: "The request is not valid.",
+    503: "The service is too busy.",
 }
-BODY = (400, 413, 415, 422, 503)  # what may go wrong with every request that has a body
+BODY = (400, 413, 415, 422, 503)  # what can go wrong with any request that has a body
 _REF = "#/components/schemas/{model}"
 
 
@@ -40,18 +40,18 @@ def operation(
     body: type[BaseModel] | None = None,
     example: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What `FastAPI.add_api_route` is told about an operation."""
-    told: dict[int | str, dict[str, Any]] = {200: {"description": "The answer."}}
+    """The arguments of `FastAPI.add_api_route` that describe an operation."""
+    responses: dict[int | str, dict[str, Any]] = {200: {"description": "The answer."}}
     if answer is not None:
-        told[200]["content"] = {"application/json": {"schema": _ref(answer)}}
+        responses[200]["content"] = {"application/json": {"schema": _ref(answer)}}
     for status in failures:
-        content = {problems.MEDIA_TYPE: {"schema": _ref(schemas.ProblemTold)}}
-        told[status] = {"description": _REASONS[status], "content": content}
+        content = {problems.MEDIA_TYPE: {"schema": _ref(schemas.ProblemReport)}}
+        responses[status] = {"description": _REASONS[status], "content": content}
     extra = None if body is None else {"requestBody": _body(body, example)}
     kind = Response if answer is None else JSONResponse
     return {
         "summary": summary,
-        "responses": told,
+        "responses": responses,
         "openapi_extra": extra,
         "response_model": None,
         "response_class": kind,
@@ -61,7 +61,7 @@ def operation(
 def describe(
     app: FastAPI, models: tuple[type[BaseModel], ...], guarded: bool, title: str, version: str
 ) -> None:
-    """Give the app its OpenAPI document, made once."""
+    """Give the app its OpenAPI document, which is made once."""
     document: dict[str, Any] = {}
 
     def openapi() -> dict[str, Any]:
@@ -78,14 +78,14 @@ def describe(
 
 
 def _guard(document: dict[str, Any]) -> None:
-    """Say which operations ask for a token."""
+    """Say which operations need a token."""
     document["components"]["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
     for path, operations in document["paths"].items():
         if path not in ("/livez", "/readyz"):
-            for told in operations.values():
-                told["security"] = [{"bearer": []}]
-                content = {problems.MEDIA_TYPE: {"schema": _ref(schemas.ProblemTold)}}
-                told["responses"]["401"] = {"description": _REASONS[401], "content": content}
+            for described in operations.values():
+                described["security"] = [{"bearer": []}]
+                content = {problems.MEDIA_TYPE: {"schema": _ref(schemas.ProblemReport)}}
+                described["responses"]["401"] = {"description": _REASONS[401], "content": content}
 
 
 def _body(model: type[BaseModel], example: Mapping[str, Any] | None) -> dict[str, Any]:

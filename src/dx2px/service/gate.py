@@ -1,8 +1,8 @@
-"""What stands before the routes: trusted hosts, tokens, the size of bodies, and how many requests at a time.
+"""Checks before the routes: trusted hosts, tokens, the size of bodies, and how many requests at a time.
 
-A body is read here to its end, counted as it comes, before the request takes one of the places: slow senders
-hold no place. The places are then given out after all requests that have just arrived were counted, so that the
-surplus is told to come again at once instead of waiting in line.
+A body is read here to its end, counted as it arrives, before its request takes one of the places: slow senders
+hold no place. Places are given out after all requests that have just arrived were counted, so that the surplus is
+refused at once instead of waiting in line.
 """
 
 from __future__ import annotations
@@ -23,19 +23,23 @@ from dx2px.service.problems import ProblemError, refuse
 log = logging.getLogger("dx2px.service")
 
 HEALTH = frozenset({"/livez", "/readyz"})
-GUARDED = ("/api/", "/cds-services", "/metrics")  # what a token opens; page and OpenAPI document are public
+GUARDED = (
+    "/api/",
+    "/cds-services",
+    "/metrics",
+)  # what needs a token; the page and the OpenAPI document are public
 LARGE = ("/api/audit", "/cds-services")
 CDS = "/cds-services"
 
 
 class Gate:
-    """ASGI: refuses what the service should not work on."""
+    """ASGI: refuses requests that the service should not work on."""
 
     def __init__(self, app: ASGIApp, config: ServiceConfig, metrics: Metrics, cds_callers: bool) -> None:
         self.app, self.limits, self.metrics = app, config.limits, metrics
         self.hosts = config.hosts
         self.token = None if config.token is None else config.token.encode()
-        self.cds_callers = cds_callers  # CDS Hooks clients show a JWT instead of the token
+        self.cds_callers = cds_callers  # whether CDS Hooks clients show a JWT instead of the token
         self.bodies = _Bodies(config.limits)
         self.busy = 0
         self.refusals = Sampled(log, "too many requests at a time: %d refused")
@@ -76,7 +80,7 @@ class Gate:
             raise refuse(
                 401,
                 "unauthorized",
-                "Show the service's token: Authorization: Bearer …",
+                "This needs the service's token: Authorization: Bearer …",
                 www_authenticate="Bearer",
             )
 
@@ -84,7 +88,7 @@ class Gate:
     def _place(self) -> Iterator[None]:
         if self.busy >= self.limits.concurrency:
             self.refusals.note()
-            raise refuse(503, "busy", "The service has too much to do: come again.", retry_after="1")
+            raise refuse(503, "busy", "The service is too busy: try again later.", retry_after="1")
         self.busy += 1
         self.metrics.under_way(self.busy)
         try:
@@ -95,14 +99,14 @@ class Gate:
 
 
 class _Bodies:
-    """Reads bodies up to their limit, and no more of them at a time than fit in memory."""
+    """Reads bodies up to their limit, and only as many at a time as fit in memory."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.held = 0
 
     async def read(self, path: str, announced: bytes | None, receive: Receive) -> Receive:
-        """A `receive` that gives the whole body at once."""
+        """A `receive` that returns the whole body at once."""
         limit = self.limits.large_body if path.startswith(LARGE) else self.limits.body
         if announced is not None and announced.isdigit() and int(announced[:20]) > limit:
             raise _too_large(limit)
@@ -132,7 +136,7 @@ class _Bodies:
                 if size > limit:
                     raise _too_large(limit)
                 if self.held > self.limits.buffered:
-                    raise refuse(503, "busy", "The service has too much to do: come again.", retry_after="1")
+                    raise refuse(503, "busy", "The service is too busy: try again later.", retry_after="1")
                 parts.append(part)
                 if not message.get("more_body", False):
                     return b"".join(parts)
@@ -141,4 +145,4 @@ class _Bodies:
 
 
 def _too_large(limit: int) -> Exception:
-    return refuse(413, "too-large", f"The body may have at most {limit} bytes.")
+    return refuse(413, "too-large", f"The body may have at most {limit:,} bytes.")

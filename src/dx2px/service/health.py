@@ -1,4 +1,4 @@
-"""The routes for those who run the service: alive, ready, metrics."""
+"""The routes for whoever runs the service: alive, ready, metrics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dx2px.service.metrics import Metrics
 
 
 def add_health(app: FastAPI, metrics: Metrics) -> None:
-    """Register the routes. The app is built around a model that was loaded and tried, so it is ready from its start."""
+    """Register the routes. The app is built around a loaded and tested model, so it is ready from the start."""
 
     async def livez() -> Response:
         return reply({"status": "alive"})
@@ -21,11 +21,11 @@ def add_health(app: FastAPI, metrics: Metrics) -> None:
     async def readyz() -> Response:
         return reply({"status": "ready"})
 
-    async def told() -> Response:
+    async def prometheus() -> Response:
         return Response(metrics.render(), media_type=figures.MEDIA_TYPE)
 
-    app.add_api_route("/livez", livez, **operation("Alive", schemas.Health))
-    app.add_api_route("/readyz", readyz, **operation("Model loaded and tried", schemas.Health))
-    shown = operation("Figures for Prometheus", None)
+    app.add_api_route("/livez", livez, **operation("Is the service alive?", schemas.Health))
+    app.add_api_route("/readyz", readyz, **operation("Is the model loaded and tested?", schemas.Health))
+    shown = operation("Metrics for Prometheus", None)
     shown["responses"][200]["content"] = {"text/plain": {"schema": {"type": "string"}}}
-    app.add_api_route("/metrics", told, **shown)
+    app.add_api_route("/metrics", prometheus, **shown)

@@ -1,4 +1,4 @@
-"""The service's log: one line an event, on standard error, and no flood of equal lines."""
+"""The service's log: one line per event, on standard error, without floods of equal lines."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ class Sampled:
 
     def __init__(self, log: logging.Logger, message: str) -> None:
         self._log, self._message = log, message
-        self._count, self._told = 0, -_SECONDS
+        self._count, self._logged = 0, -_SECONDS
 
     def note(self) -> None:
         """One more event."""
         self._count += 1
         now = time.monotonic()
-        if now - self._told >= _SECONDS:
+        if now - self._logged >= _SECONDS:
             self._log.warning(self._message, self._count)
-            self._count, self._told = 0, now
+            self._count, self._logged = 0, now
 
 
 class Thinned(logging.Filter):
-    """Lets a text pass once in ten seconds: clients that send no HTTP make uvicorn repeat itself."""
+    """Lets a message pass once in ten seconds: clients that do not speak HTTP make uvicorn repeat itself."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._told: dict[str, float] = {}
+        self._logged: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         now = time.monotonic()
-        if now - self._told.get(str(record.msg), -_SECONDS) < _SECONDS:
+        if now - self._logged.get(str(record.msg), -_SECONDS) < _SECONDS:
             return False
-        self._told[str(record.msg)] = now
+        self._logged[str(record.msg)] = now
         return True
 
 
 def set_up_logs(requests: bool = True) -> None:
-    """Send the service's events to standard error; `requests` says whether each request gets a line."""
+    """Send the service's events to standard error; `requests` decides whether each request gets a line."""
     handler = logging.StreamHandler()
     formatter = logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
     formatter.converter = time.gmtime

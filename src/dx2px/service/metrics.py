@@ -1,4 +1,4 @@
-"""Counts and durations for Prometheus. Labels are route templates, methods and status codes: no code, no patient."""
+"""Counts and durations for Prometheus. Labels are route templates, methods and outcomes, never codes or patients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2
 
 
 class Metrics:
-    """One registry a service, so that two in a process stay apart."""
+    """One registry per service, so that two services in a process stay apart."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -48,7 +48,7 @@ class Metrics:
         self._cached_seconds[route].observe(seconds)
 
     def reloaded(self, done: bool) -> None:
-        """The model was replaced, or its replacement refused."""
+        """The model was replaced, or the replacement was refused."""
         self._reloads.labels("done" if done else "refused").inc()
 
     def fed_back(self, service: str, outcome: str) -> None:
@@ -61,7 +61,7 @@ class Metrics:
             self._entries.labels(outcome).inc(entries)
 
     def watch(self, served: Served) -> None:
-        """Tell the sizes of the model in use, whichever it is, and since when it is."""
+        """Report the sizes of the model in use, and since when it has been in use."""
 
         def gauge(name: str, text: str, value: Callable[[], float]) -> None:
             Gauge(name, text, registry=self.registry).set_function(value)
@@ -73,7 +73,7 @@ class Metrics:
         gauge("dx2px_model_loaded_seconds", "When the model was loaded.", lambda: served.since)
 
     def under_way(self, count: int) -> None:
-        """How many requests are being answered."""
+        """The number of requests being answered."""
         self._waiting.set(count)
 
     def render(self) -> bytes:

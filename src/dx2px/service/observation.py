@@ -1,7 +1,7 @@
-"""The outermost layer: every request gets an id, a line in the log, a place in the metrics, and the headers of safety.
+"""The outermost layer: every request gets an id, a line in the log, a place in the metrics, and security headers.
 
-A line holds method, route template, status, milliseconds and id. Paths, query strings, bodies, headers and addresses
-are never written; of an unforeseen error its type and the places in the code, not its message.
+A line has method, route template, status, milliseconds and id. Paths, query strings, bodies, headers and addresses
+are never logged. For an unforeseen error the log has its type and the places in the code, not its message.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ SAFETY = {
 }
 _SAFETY = [(name.encode(), value.encode()) for name, value in SAFETY.items()]
 _NO_STORE = (b"cache-control", b"no-store")
-_FAILED = Problem(500, "internal-error", "The service failed; its log has the request's id.")
+_FAILED = Problem(500, "internal-error", "The service failed. Its log has an entry with the request's id.")
 UNMATCHED = "(unmatched)"
 METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE", "TRACE"})
 
 
 class Observed:
-    """ASGI: what wraps all else."""
+    """ASGI: wraps everything else."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app, self.metrics = app, metrics
@@ -67,12 +67,12 @@ class Observed:
             self.metrics.answered(method, route, sender.status, seconds)
             if (
                 sender.status != 503
-            ):  # a flood must not fill the log: what was refused is counted, and told now and then
+            ):  # refused for lack of room: counted instead, so that a flood cannot fill the log
                 access.info("%s %s %d %.1f %s", method, route, sender.status, 1000 * seconds, request_id)
 
 
 class _Sender:
-    """Adds headers to the start of an answer, and remembers its status; 499 stands for none, the client being gone."""
+    """Adds headers to an answer and notes its status; 499 means none, because the client has gone."""
 
     def __init__(self, send: Send, request_id: str) -> None:
         self._send, self._id = send, request_id.encode()

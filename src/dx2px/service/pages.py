@@ -1,4 +1,4 @@
-"""The page's files, read once into memory: what is not among them cannot be asked for."""
+"""The page's files, read into memory once: no other file can be requested."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TYPES = {
 
 @dataclass(frozen=True)
 class PageFile:
-    """A file of the page, with the mark by which a browser knows that its copy is still good."""
+    """A file of the page, with the tag by which a browser knows that its copy is current."""
 
     content: bytes
     media_type: str
@@ -35,7 +35,7 @@ class PageFile:
 
 
 def read_page(folder: Path) -> dict[str, PageFile]:
-    """The files of a folder that browsers ask for, by their path in it."""
+    """The files of a folder that browsers may request, by their path in it."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in TYPES)
     return {path.relative_to(folder).as_posix(): _file(path) for path in paths}
 

@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problems. A problem says what was wrong and where; it never repeats what was sent."""
+"""Errors as RFC 9457 problems. A problem says what is wrong and where; it never repeats what was sent."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pydantic import BaseModel, ValidationError
 from starlette.responses import Response
 
 MEDIA_TYPE = "application/problem+json"
-_SHOWN = 10  # flaws that a problem lists at most
+_SHOWN = 10  # flaws that a problem lists, at most
 
-# Said instead of pydantic's own messages, some of which quote the input.
-_SAID = {
+# In place of pydantic's own messages, some of which quote the input.
+_MESSAGES = {
     "missing": "is required",
-    "extra_forbidden": "has a name that does not belong here",
-    "string_type": "must be a text",
+    "extra_forbidden": "is not a name that is used here",
+    "string_type": "must be text",
     "int_type": "must be an integer",
     "int_parsing": "must be an integer",
     "float_type": "must be a number",
@@ -35,7 +35,7 @@ _SAID = {
     "less_than": "must be less than {lt}",
     "less_than_equal": "must be at most {le}",
     "literal_error": "must be {expected}",
-    "string_pattern_mismatch": "has not the expected form",
+    "string_pattern_mismatch": "is not valid",
     "repeated": "must not repeat an item",
 }
 
@@ -50,7 +50,7 @@ class Flaw:
 
 @dataclass(frozen=True)
 class Problem:
-    """What an error's answer says."""
+    """The content of an error's answer."""
 
     status: int
     kind: str  # the last part of its type, a URN
@@ -60,15 +60,15 @@ class Problem:
 
     def to_dict(self, request_id: str | None) -> dict[str, Any]:
         """The problem's JSON object."""
-        told: dict[str, Any] = {
+        record: dict[str, Any] = {
             "type": f"urn:dx2px:problem:{self.kind}",
             "title": HTTPStatus(self.status).phrase,
             "status": self.status,
             "detail": self.detail,
         }
         if self.flaws:
-            told["errors"] = [{"pointer": flaw.pointer, "detail": flaw.detail} for flaw in self.flaws]
-        return told if request_id is None else told | {"request_id": request_id}
+            record["errors"] = [{"pointer": flaw.pointer, "detail": flaw.detail} for flaw in self.flaws]
+        return record if request_id is None else record | {"request_id": request_id}
 
     def response(self, request_id: str | None = None) -> Response:
         """The answer to send."""
@@ -91,16 +91,14 @@ def refuse(status: int, kind: str, detail: str, **headers: str) -> ProblemError:
 
 
 def invalid(errors: Sequence[Mapping[str, Any]], names: frozenset[str]) -> ProblemError:
-    """The refusal of a request whose shape is wrong, from pydantic's list; `names` are those that may be shown."""
-    flaws = tuple(Flaw(_pointer(error["loc"], names), _said(error)) for error in errors[:_SHOWN])
+    """The refusal of a request that is not valid, from pydantic's list; only `names` may be shown."""
+    flaws = tuple(Flaw(_pointer(error["loc"], names), _message(error)) for error in errors[:_SHOWN])
     more = f" The first {_SHOWN} of {len(errors)} are listed." if len(errors) > _SHOWN else ""
-    return ProblemError(
-        Problem(422, "invalid-request", f"The request has not the expected form.{more}", flaws)
-    )
+    return ProblemError(Problem(422, "invalid-request", f"The request is not valid.{more}", flaws))
 
 
 def names_of(model: type[BaseModel]) -> frozenset[str]:
-    """The names of all fields in a model and in the models inside it."""
+    """The names of all fields of a model and of the models inside it."""
     schema = model.model_json_schema()
     parts = [schema, *schema.get("$defs", {}).values()]
     return frozenset(name for part in parts for name in part.get("properties", {}))
@@ -116,5 +114,5 @@ def _pointer(place: Sequence[str | int], names: frozenset[str]) -> str:
     return "".join(f"/{part}" for part in shown)
 
 
-def _said(error: Mapping[str, Any]) -> str:
-    return _SAID.get(error["type"], "is not valid").format(**error.get("ctx", {}))
+def _message(error: Mapping[str, Any]) -> str:
+    return _MESSAGES.get(error["type"], "is not valid").format(**error.get("ctx", {}))

@@ -1,8 +1,8 @@
-"""The JSON of the API: what requests must be, and what answers promise.
+"""The JSON of the API: the form that requests must have, and the form that answers promise.
 
-Requests are checked against these models, strictly: no coercion, no unknown names. Answers are made elsewhere, as plain
-dictionaries; their models here are the OpenAPI document's, and tests hold the answers to them. An answer may carry
-names beyond the promised ones.
+Requests are checked against these models, strictly: no coercion, no unknown names. Answers are plain dictionaries
+made elsewhere; their models here are for the OpenAPI document, and tests check the answers against them. An answer
+may have more names than promised.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 
 MOST_CODES, MOST_STAYS, MOST_TOP = 200, 200, 50
 
-# Printable, with a letter or digit somewhere: 428.0, icd9cm:4280.
+# Printable, with at least one letter or digit: 428.0, icd9cm:4280.
 CODE_PATTERN = r"^[^\x00-\x1f\x7f]*[0-9A-Za-z][^\x00-\x1f\x7f]*$"
 TEXT_PATTERN = r"^[^\x00-\x1f\x7f]*$"
 
@@ -26,7 +26,7 @@ def _distinct(values: list[str]) -> list[str]:
 
 
 def _whole(value: Any) -> Any:
-    """JSON has one kind of number: 5.0 is an integer there."""
+    """JSON has one kind of number: 5.0 is an integer too."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -45,52 +45,59 @@ FewCodes = Annotated[
 SomeCodes = Annotated[
     list[CodeText], Field(max_length=MOST_CODES, json_schema_extra=UNIQUE), AfterValidator(_distinct)
 ]
-Mapped = Annotated[bool, Field(description="Put ICD-10 diagnoses to an ICD-9 model, or the reverse.")]
-Top = Annotated[int, Field(ge=1, le=MOST_TOP), BeforeValidator(_whole)]
+Mapped = Annotated[
+    bool, Field(description="Translate diagnoses of the other ICD version by the public maps.")
+]
+Top = Annotated[int, Field(ge=1, le=MOST_TOP, description="How many procedures."), BeforeValidator(_whole)]
+Coverage = Annotated[float, Field(ge=0.01, le=0.99)]
+COVERAGE: Any = Field(
+    default=None,
+    description="Instead of the best `top`, the set that holds this share of a stay's procedures on average.",
+)
 
 
-class Asked(BaseModel):
-    """A request's body."""
+class Request(BaseModel):
+    """The body of a request."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
-class RecommendRequest(Asked):
+class RecommendRequest(Request):
     diagnoses: Codes
     top: Top = 5
-    coverage: Annotated[float, Field(ge=0.01, le=0.99)] | None = Field(
-        default=None,
-        description="Instead of the best `top`, the set that holds this share of a stay's procedures, on average.",
-    )
+    coverage: Coverage | None = COVERAGE
     map: Mapped = False
 
 
-class ExplainRequest(Asked):
+class ExplainRequest(Request):
     diagnoses: Codes
     procedures: FewCodes | None = Field(
-        default=None, description="The procedures to explain; the best ones by default."
+        default=None,
+        description="The procedures to explain; `top` and `coverage` do not matter then. The best ones by default.",
     )
     top: Top = 5
+    coverage: Coverage | None = COVERAGE
     map: Mapped = False
     plan: Literal["own", "transport"] = Field(
-        default="own", description="The model's own plan, or the paper's transport plan."
+        default="own",
+        description="The model's own plan, or the paper's transport plan. The reasons are shares of this plan.",
     )
 
 
-class CodedStay(Asked):
+class CodedStay(Request):
     id: Annotated[str, Field(max_length=64, pattern=TEXT_PATTERN)] | None = Field(
-        default=None, description="Given back with the answer."
+        default=None, description="Returned with the answer."
     )
     diagnoses: Codes
     procedures: SomeCodes
 
 
-class AuditRequest(Asked):
+class AuditRequest(Request):
     stays: Annotated[list[CodedStay], Field(min_length=1, max_length=MOST_STAYS)]
 
 
-class Told(BaseModel):
-    """A part of an answer. More names than these may come."""
+class Report(BaseModel):
+    """A part of an answer. It may have more names than these."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -99,77 +106,107 @@ Share = Annotated[float, Field(ge=0, le=1.000001)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 
 
-class FoundCode(Told):
+class FoundCode(Report):
     code: str = Field(examples=["icd9cm:4280"])
     dotted: str = Field(examples=["428.0"])
     title: str
-    known: bool = Field(description="Whether the model learned from stays with this code.")
+    known: bool = Field(description="Whether the model knows this code.")
 
 
-class CodesAnswer(Told):
-    codes: list[FoundCode] = Field(description="Codes that the model knows stand first.")
+class CodesAnswer(Report):
+    codes: list[FoundCode] = Field(description="Codes that the model knows come first.")
 
 
-class Diagnosis(Told):
+class Diagnosis(Report):
     code: str
     title: str
     significance: Share
-    status: str = Field(description="known, unknown, or backed-off to a nearby code.", examples=["known"])
+    status: str = Field(
+        description="`known`; `backed-off` if similar known codes stand in for it; or `unknown`.",
+        examples=["known"],
+    )
 
 
-class Reason(Told):
+class Reason(Report):
     code: str
     share: Share
 
 
-class Recommended(Told):
+BECAUSE: Any = Field(description="The diagnoses it comes from, largest share first.")
+
+
+class Recommended(Report):
     rank: Annotated[int, Field(ge=1)]
     code: str
     title: str
     probability: Probability | None
-    because: list[Reason] = Field(description="The diagnoses it comes from, the largest share first.")
+    because: list[Reason] = BECAUSE
 
 
-class RecommendAnswer(Told):
+class CoverageReport(Report):
+    """A set that holds `target` of a stay's procedures on average: those at least as probable as `threshold`."""
+
+    target: float
+    set_size: Annotated[int, Field(ge=1)]
+    threshold: Probability
+
+
+class MappedReport(Report):
+    """A diagnosis of the other ICD version, and the codes that replaced it."""
+
+    code: str = Field(alias="from")
+    to: list[str]
+    kind: Literal["exact", "approximate", "no-map", "not-listed"]
+
+
+ASKED_COVERAGE: Any = Field(default=None, description="If a coverage was asked for.")
+ASKED_MAPPING: Any = Field(default=None, description="If mapping was asked for.")
+
+
+class RecommendAnswer(Report):
     diagnoses: list[Diagnosis]
     recommendations: list[Recommended]
+    coverage: CoverageReport | None = ASKED_COVERAGE
+    mapping: list[MappedReport] | None = ASKED_MAPPING
 
 
-class Procedure(Told):
+class Procedure(Report):
     code: str
     title: str
     status: Literal["known", "unknown"]
     probability: Probability | None
     score: float | None = Field(description="What it is ranked by, in the method's own unit.")
     rank: Annotated[int, Field(ge=1)] | None = Field(description="Its place among all procedures.")
-    because: list[Reason] = Field(description="The diagnoses it comes from, the largest share first.")
+    because: list[Reason] = BECAUSE
 
 
 PlanKind = Literal["coupling", "transport", "penalised-transport", "leave-one-out"]
 
 
-class Plan(Told):
+class Plan(Report):
     kind: PlanKind
     reading: str = Field(description="What mass means in a plan of this kind.")
-    faithfulness: str = Field(description="How often such plans name the cause of a procedure, as measured.")
+    faithfulness: str = Field(
+        description="How often such plans name the cause of a procedure, as far as measured."
+    )
     diagnoses: list[str] = Field(description="Rows of `mass`.")
     procedures: list[str] = Field(description="Columns of `mass`.")
     mass: list[list[Annotated[float, Field(ge=0)]]]
-    cost: float | None = Field(description="Null, as the four below, where nothing was solved.")
+    cost: float | None = Field(description="Null, like the next four, if nothing was solved.")
     marginal_error: float | None
     gap: float | None
     iterations: int | None
     converged: bool | None
 
 
-class Source(Told):
+class Source(Report):
     method: str
     version: str = Field(description="Of the dx2px that made the model.")
-    fingerprint: str = Field(description="Of all that the model's answers depend on.")
+    fingerprint: str = Field(description="Of everything that the model's answers depend on.")
 
 
-class ExplainAnswer(Told):
-    """An explanation, the same document as from the command line."""
+class ExplainAnswer(Report):
+    """An explanation, the document of `dx2px explain --json`."""
 
     version: Literal["dx2px-explanation/1"] = Field(alias="schema")
     scope: str
@@ -177,80 +214,85 @@ class ExplainAnswer(Told):
     diagnoses: list[Diagnosis]
     procedures: list[Procedure]
     plan: Plan
+    coverage: CoverageReport | None = ASKED_COVERAGE
+    mapping: list[MappedReport] | None = ASKED_MAPPING
 
 
-class Finding(Told):
+class Finding(Report):
     code: str
     title: str
     probability: Probability
     rank: Annotated[int, Field(ge=1)] = Field(
         description="Its place among all procedures for these diagnoses."
     )
-    strength: Probability = Field(description="How probably it is a mistake.")
+    strength: Probability = Field(description="The probability that it is a mistake.")
     because: list[Reason]
 
 
-class AuditedStay(Told):
+class AuditedStay(Report):
     id: str | None
-    unsupported: list[Finding] = Field(description="Coded, though the diagnoses speak little for it.")
-    missing: list[Finding] = Field(description="Not coded, though the diagnoses speak much for it.")
+    unsupported: list[Finding] = Field(description="Coded, though the diagnoses hardly support it.")
+    missing: list[Finding] = Field(description="Expected for these diagnoses, but not coded.")
     unknown: list[str] = Field(description="Codes that the model does not know.")
 
 
-class AuditAnswer(Told):
+class AuditAnswer(Report):
     stays: list[AuditedStay]
 
 
-class Neighbor(Told):
+class Neighbor(Report):
     code: str
     title: str
     similarity: Annotated[float, Field(ge=-1.000001, le=1.000001)]
 
 
-class NeighborsAnswer(Told):
+class NeighborsAnswer(Report):
     code: str
     title: str
     diagnoses: list[Neighbor]
     procedures: list[Neighbor]
 
 
-class Measured(Told):
-    top: int
+class Rates(Report):
+    top: int = Field(description="Of the best so many recommendations.")
     recall: float
     precision: float
     f1: float
 
 
-class ModelAnswer(Told):
+class ModelAnswer(Report):
     method: str
-    version: str = Field(description="Of the dx2px that serves.")
+    version: str = Field(description="Of the dx2px that runs the service.")
     made_by: str = Field(description="The version of the dx2px that made the model.")
     diagnoses: int = Field(description="Diagnoses that the model knows.")
     procedures: int
     systems: list[str] = Field(description="Coding systems of its codes.", examples=[["icd9cm", "icd9pcs"]])
-    plan: PlanKind = Field(description="The kind of its own plan, which its reasons are shares of.")
-    metrics: list[Measured] = Field(description="Per cent on test stays, as the model card has them.")
-    card: str = Field(description="The model card, Markdown.")
+    plan: PlanKind = Field(description="The kind of the model's own plan, which its reasons are shares of.")
+    metrics: list[Rates] = Field(description="Measured on the test stays, in per cent.")
+    calibration: dict[str, Any] | None = Field(
+        description="Measured on the test stays, as in `dx2px evaluate --json`; null if it was not."
+    )
+    card: str = Field(description="The model card, in Markdown.")
     scope: str = Field(description="What the answers are, and are not.")
 
 
-class Health(Told):
+class Health(Report):
     status: str
 
 
-class FlawTold(Told):
+class FlawReport(Report):
     pointer: str
     detail: str
 
 
-class ProblemTold(Told):
-    """An error, after RFC 9457."""
+class ProblemReport(Report):
+    """An error, as in RFC 9457."""
 
     type: str = Field(examples=["urn:dx2px:problem:invalid-request"])
     title: str
     status: Annotated[int, Field(ge=400, le=599)]
     detail: str
-    errors: list[FlawTold] | None = None
+    errors: list[FlawReport] | None = None
     request_id: str | None = None
 
 

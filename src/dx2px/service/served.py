@@ -1,4 +1,4 @@
-"""The model being served, and its replacement while requests go on."""
+"""The model being served, and how it is replaced while requests go on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ log = logging.getLogger("dx2px.service")
 
 
 class Served:
-    """Holds the answers in use. A request takes them once, so that one model answers all of it."""
+    """Holds the answers in use. A request takes them once, so one model answers the whole request."""
 
     def __init__(self, answers: Answers, path: str | os.PathLike[str] | None = None) -> None:
         self.answers, self.path = answers, path
@@ -21,18 +21,18 @@ class Served:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Served:
-        """Read and try the model of a folder."""
+        """Read and test the model in a folder."""
         return cls(Answers.load(path), path)
 
     def reload(self) -> bool:
-        """Read the folder anew; whether its model is now in use. A folder that cannot be used changes nothing."""
+        """Read the folder again; returns whether its model is now in use. An unusable folder changes nothing."""
         if self.path is None:
             return False
         try:
             answers = Answers.load(self.path)
         except Exception as error:
             reason = error if isinstance(error, Dx2pxError | OSError) else type(error).__name__
-            log.error("reload refused, the model in use stays: %s", reason)
+            log.error("reload refused, the old model stays in use: %s", reason)
             return False
         self.answers, self.since = answers, time.time()
         log.info("reload done: %r", answers.model)

@@ -1,4 +1,4 @@
-"""The process: listens, cuts slow clients, reloads on SIGHUP, ends in good order on SIGTERM."""
+"""The process: listens, drops slow clients, reloads on SIGHUP, shuts down cleanly on SIGTERM."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from dx2px.service.served import Served
 
 log = logging.getLogger("dx2px.service")
 
-_TICKS = 5  # of uvicorn's tenths of a second between two looks at the connections
+_TICKS = 5  # tenths of a second between two checks of the connections
 
 
 def serve(served: Served, config: ServiceConfig) -> None:
-    """Answer requests until told to stop."""
+    """Answer requests until stopped."""
     with _listen(config) as listener:
         port = listener.getsockname()[1]
         metrics = Metrics()
         app = create_app(served, config.at_port(port), metrics)
-        # What is loaded by now stays: the collector need not look at it with every sweep.
+        # What is loaded by now stays: the garbage collector need not look at it again.
         gc.collect()
         gc.freeze()
         log.info("serving %r on port %d", served.answers.model, port)
@@ -63,10 +63,10 @@ class _Server(uvicorn.Server):
         self._patience = limits.shutdown_seconds
         self._served, self._metrics = served, metrics
         self._reloading: asyncio.Task[None] | None = None
-        self._slow = Sampled(log, "slow clients: %d cut")
+        self._slow = Sampled(log, "slow clients: %d dropped")
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn does, but a signal to stop leads to exit code 0, and SIGHUP to another model."""
+        """As uvicorn does, but a stop signal gives exit code 0, and SIGHUP reloads the model."""
         if sys.platform == "win32":
             await super().serve(sockets)
             return
@@ -77,7 +77,7 @@ class _Server(uvicorn.Server):
         await self._serve(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn does, but clients that will not finish are left before their tasks need to be cancelled."""
+        """As uvicorn does, but clients that do not finish are dropped before their tasks must be cancelled."""
         loop = asyncio.get_running_loop()
         loop.call_later(self._patience, abandon, self.server_state.connections)
         await super().shutdown(sockets)
@@ -90,7 +90,7 @@ class _Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     def _stop(self) -> None:
-        self.force_exit = self.should_exit  # asked a second time: at once
+        self.force_exit = self.should_exit  # the second time: at once
         self.should_exit = True
 
     def _reload(self) -> None:

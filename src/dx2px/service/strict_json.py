@@ -1,7 +1,7 @@
-"""JSON as its standard has it, and no more: what other readers let pass in silence is refused.
+"""Strictly standard JSON: what other readers silently accept is refused.
 
-Refused are NaN and Infinity, numbers beyond a double's range, integers of thousands of digits, names given twice in
-an object, bytes that are not UTF-8, half surrogate pairs, and nesting deeper than Python's reader goes.
+Refused are NaN and Infinity, numbers beyond a double's range, integers of thousands of digits, names that occur twice
+in an object, bytes that are not UTF-8, half surrogate pairs, and nesting deeper than Python's reader can go.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def loads(data: bytes) -> Any:
         raise NotJsonError("The body is nested too deeply.") from None
     except ValueError:
         raise NotJsonError("The body is not valid JSON.") from None
-    if b"\\u" in data:  # only an escape can bring half a pair past the check for UTF-8
+    if b"\\u" in data:  # only an escape can get half a pair past the UTF-8 check
         _check_texts(value)
     return value
 

@@ -1,1 +1,1 @@
-"""Learning: batches of stays, Algorithm 1, checkpoints."""
+"""How a model is learned: batches, the loop, checkpoints, several processes, streams. Knows no method."""

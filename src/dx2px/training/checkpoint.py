@@ -1,7 +1,7 @@
 """The full state of a run in one file: weights, best weights, optimiser, position, history.
 
-One safetensors file, arrays beside a JSON record in its metadata, written all or nothing, so a kill at any moment
-leaves the checkpoint before or the one after. A checksum of the arrays stands in the record.
+One safetensors file: arrays, and a JSON record in its metadata with a checksum of the arrays. It is replaced as a
+whole, so a run killed at any moment leaves either the previous checkpoint or the new one.
 """
 
 from __future__ import annotations
@@ -20,20 +20,18 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from dx2px.cohort import Cohort, CohortStream
-from dx2px.cohort.file import CODE_LISTS
 from dx2px.errors import ModelError
 from dx2px.storage import atomic_path
 from dx2px.training.history import Epoch, Sums
 
 Array = NDArray[Any]
-FORMAT = 1
-SAVING_SHARE = 0.05  # of the time, at most, for checkpoints inside an epoch
+FORMAT = 2
+SAVING_SHARE = 0.05  # the most time that checkpoints within an epoch may take
 
 
 @dataclass
 class Position:
-    """Where a run stands: `step` steps of epoch `epoch` are done."""
+    """How far a run has come: `epoch` whole epochs and `step` steps of the next one."""
 
     epoch: int = 0
     step: int = 0
@@ -45,7 +43,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """All that is needed to go on."""
+    """Everything needed to continue a run."""
 
     config: dict[str, Any]
     data: str  # fingerprint of the stays and of their split
@@ -85,11 +83,11 @@ class Checkpoint:
             position["history"] = [Epoch(**epoch) for epoch in position["history"]]
             return cls(record["config"], record["data"], Position(**position), arrays)
         except (SafetensorError, KeyError, ValueError, TypeError) as error:
-            raise ModelError(f"{os.fspath(path)} is not a whole checkpoint of this version.") from error
+            raise ModelError(f"{os.fspath(path)} is damaged, or not a checkpoint of this version.") from error
 
 
 class Rhythm:
-    """When to write a checkpoint inside an epoch: every so many seconds, but rarely where writing takes long."""
+    """When to write a checkpoint within an epoch: every so many seconds, less often if writing takes long."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self._last, self._took = seconds, time.monotonic(), 0.0
@@ -99,37 +97,8 @@ class Rhythm:
         return time.monotonic() - self._last >= max(self.seconds, self._took / SAVING_SHARE)
 
     def saved(self, took: float) -> None:
-        """A checkpoint was written just now."""
+        """A checkpoint has just been written, in so many seconds."""
         self._last, self._took = time.monotonic(), took
-
-
-def fingerprint(cohort: Cohort, *rows: Array) -> str:
-    """A hash of the stays' codes and of the parts they are split into; no identifiers enter it."""
-    digest = hashlib.sha256()
-    for vocabulary in (cohort.diagnosis_vocabulary, cohort.procedure_vocabulary):
-        digest.update("\n".join(vocabulary).encode())
-    for lists in (cohort.diagnoses, cohort.procedures):
-        digest.update(lists.offsets.tobytes())
-        digest.update(lists.values.tobytes())
-    for part in rows:
-        digest.update(np.ascontiguousarray(part, dtype=np.int64).tobytes())
-    return digest.hexdigest()
-
-
-def stream_fingerprint(stream: CohortStream) -> str:
-    """`fingerprint` of a cohort that is not held: the file is read twice a kind of code."""
-    digest = hashlib.sha256()
-    for vocabulary in (stream.diagnosis_vocabulary, stream.procedure_vocabulary):
-        digest.update("\n".join(vocabulary).encode())
-    for name in CODE_LISTS:
-        end = np.zeros(1, np.int64)
-        digest.update(end.tobytes())
-        for lists in stream.groups(name):
-            digest.update((lists.offsets[1:] + end).tobytes())
-            end += lists.offsets[-1]
-        for lists in stream.groups(name):
-            digest.update(lists.values.tobytes())
-    return digest.hexdigest()
 
 
 def _digest(arrays: dict[str, Array]) -> str:

@@ -1,40 +1,41 @@
-"""What a run measured, epoch by epoch, and what it tells while it runs."""
+"""What a run measures in each epoch, and what it reports while it runs."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import pyarrow as pa
+
+from dx2px.training.step import StepResult
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """One pass over the training stays. Losses are means over stays (eqs 2 and 6)."""
+    """One pass over the training stays; losses and the method's own measures are means over stays."""
 
     epoch: int
-    loss_predictive: float
-    loss_transport: float
-    validation_f1: float  # F1@5 on the validation part, per cent; NaN without one
-    unconverged: float  # share of transport problems that stopped before their tolerances
-    transport_steps: float  # mean number of proximal steps
+    loss: float
+    validation_f1: float  # F1@5 on the validation part, in per cent; NaN without one
     seconds: float
     stays: int
+    measures: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def stays_per_second(self) -> float:
-        """Training stays a second, validation left out."""
+        """Training stays per second, without the time for validation."""
         return self.stays / self.seconds if self.seconds else 0.0
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands, told after each step."""
+    """How far a run has come, reported after each step."""
 
     epoch: int
     epochs: int
     step: int
     steps: int
-    loss: float  # mean total loss a stay in this epoch so far
+    loss: float  # mean loss per stay in this epoch so far
     stays_per_second: float
     seconds_left: float
 
@@ -44,29 +45,29 @@ class Sums:
     """Running sums of an epoch; part of a checkpoint, so that a resumed epoch reports the same."""
 
     stays: int = 0
-    predictive: float = 0.0
-    transport: float = 0.0
-    unconverged: int = 0
-    steps: int = 0
+    loss: float = 0.0
     seconds: float = 0.0
+    measures: dict[str, float] = field(default_factory=dict)
+
+    def add(self, result: StepResult, seconds: float) -> None:
+        """One more step."""
+        self.stays += result.stays
+        self.loss += result.loss
+        self.seconds += seconds
+        for name, value in result.measures.items():
+            self.measures[name] = self.measures.get(name, 0.0) + value
 
     def epoch(self, number: int, f1: float) -> Epoch:
-        """The finished epoch."""
+        """The means of a finished epoch."""
         n = max(self.stays, 1)
-        return Epoch(
-            epoch=number,
-            loss_predictive=self.predictive / n,
-            loss_transport=self.transport / n,
-            validation_f1=f1,
-            unconverged=self.unconverged / n,
-            transport_steps=self.steps / n,
-            seconds=self.seconds,
-            stays=self.stays,
-        )
+        means = {name: value / n for name, value in self.measures.items()}
+        return Epoch(number, self.loss / n, f1, self.seconds, self.stays, means)
 
 
 def history_table(history: list[Epoch]) -> pa.Table:
-    """A row an epoch."""
-    types = {"int": pa.int64(), "float": pa.float64()}
-    schema = pa.schema([(f.name, types[str(f.type)]) for f in fields(Epoch)])
-    return pa.Table.from_pylist([asdict(epoch) for epoch in history], schema)
+    """One row per epoch; the columns between `epoch` and `validation_f1` are the method's own measures."""
+    names = list(history[0].measures) if history else []
+    types = {"epoch": pa.int64(), **dict.fromkeys(names, pa.float64()), "validation_f1": pa.float64()}
+    types |= {"seconds": pa.float64(), "stays": pa.int64()}
+    rows = [vars(epoch) | dict(epoch.measures) for epoch in history]
+    return pa.Table.from_pylist(rows, pa.schema(list(types.items())))

@@ -1,4 +1,4 @@
-"""What torchrun tells the processes that it starts. No torch here: the command line asks this before all else."""
+"""What torchrun passes to the processes that it starts. Without torch: the command line asks this first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Launch:
     size: int
     local_rank: int
     local_size: int  # processes on this machine
-    restarts: int  # how often torchrun has started all of them anew
+    restarts: int  # how often torchrun has restarted all of them
 
     @property
     def threads(self) -> int:

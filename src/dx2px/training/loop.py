@@ -1,4 +1,4 @@
-"""Epochs of batches, each a step of the learner (for the paper's model: Algorithm 1)."""
+"""The training loop: epochs of batches, one step of the learner per batch."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from dx2px.cohort import Cohort
 from dx2px.errors import ModelError, TrainingError
-from dx2px.model.batch import Batch
-from dx2px.model.step import StepResult
+from dx2px.training.batch import Batch
 from dx2px.training.batches import Rows
 from dx2px.training.checkpoint import Checkpoint, Position, Rhythm
 from dx2px.training.config import Device, LoopConfig, Start
 from dx2px.training.history import Epoch, Progress, Sums
 from dx2px.training.processes import ALONE, Processes
 from dx2px.training.stays import HeldStays, TrainingStays
+from dx2px.training.step import StepResult
 
 Weights = dict[str, NDArray[Any]]
 Validate = Callable[[Any], float]  # of the network
@@ -33,16 +33,18 @@ SAVE_EVERY = 60.0  # seconds between checkpoints inside an epoch
 
 @dataclass(frozen=True)
 class Hooks:
-    """How a run talks to its surroundings; each does nothing unless given."""
+    """How a run reports to its caller; each hook does nothing unless given."""
 
-    progress: Callable[[Progress], None] = lambda progress: None
-    epoch: Callable[[Epoch], None] = lambda epoch: None
-    stop: Callable[[], bool] = lambda: False  # asked after each step; True ends the run with a checkpoint
+    progress: Callable[[Progress], None] = lambda progress: None  # after each step
+    epoch: Callable[[Epoch, int], None] = lambda epoch, epochs: (
+        None
+    )  # after each epoch, with their total number
+    stop: Callable[[], bool] = lambda: False  # called after each step; True ends the run with a checkpoint
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished run: the weights kept, and how they came about. `finished` is False when it was stopped."""
+    """The weights that a run keeps, and its history. `finished` is False if the run was stopped."""
 
     weights: Weights
     history: list[Epoch]
@@ -51,10 +53,10 @@ class Outcome:
 
 
 class Trainer:
-    """One run over the rows of a cohort, or over stays that pass by.
+    """One run over the rows of a cohort, or over streamed stays.
 
-    Weights depend on stays, config and machine alone; with several processes, each of which makes a run of the same
-    stays, they are the same but for the order of sums. The first process validates and writes the checkpoint.
+    The weights depend only on stays, config and machine. Several processes each make a `Trainer` of the same stays and
+    learn the same weights, up to the order of sums; the first of them validates and writes the checkpoint.
     """
 
     def __init__(
@@ -81,13 +83,13 @@ class Trainer:
         self._rhythm = Rhythm(save_every)
 
     def resume(self) -> None:
-        """Take up the run that the checkpoint holds."""
+        """Continue the run that the checkpoint holds."""
         if self.checkpoint is None:
             raise ModelError("There is no checkpoint to resume from.")
         held = Checkpoint.load(self.checkpoint)
         if held.config != self.config.to_dict():
             raise ModelError(
-                f"{os.fspath(self.checkpoint)} is of a run with other settings; resume with the same."
+                f"{os.fspath(self.checkpoint)} is of a run with other settings; resume with the same ones."
             )
         if held.data != self.data:
             raise ModelError(f"{os.fspath(self.checkpoint)} is of a run on other stays or another split.")
@@ -99,7 +101,7 @@ class Trainer:
         self.position = held.position
 
     def take_up(self) -> None:
-        """Resume where the checkpoint is of this very run, as after a restart; else begin."""
+        """Resume if the checkpoint is of this very run, as after a restart; otherwise start from the beginning."""
         with contextlib.suppress(ModelError):
             self.resume()
 
@@ -111,17 +113,18 @@ class Trainer:
             if not self._run_epoch(hooks):
                 self._save()
                 return self._outcome(finished=False)
-            hooks.epoch(self._end_epoch())
+            hooks.epoch(self._end_epoch(), self.config.epochs)
             self._save()
         return self._outcome(finished=True)
 
     def _run_epoch(self, hooks: Hooks) -> bool:
-        """The rest of the current epoch; False when asked to stop before its end."""
+        """The rest of the current epoch; False if stopped before its end."""
         at = self.position
         for batch in self.batches.epoch(at.epoch, at.step, self.processes.cut):
             start = time.perf_counter()
             result = self._step(batch)
-            self._add(at.sums, result, time.perf_counter() - start)
+            self._check_finite(result)
+            at.sums.add(result, time.perf_counter() - start)
             at.step += 1
             hooks.progress(self._progress())
             if at.step < len(self.batches):
@@ -135,27 +138,22 @@ class Trainer:
         """One update from this process's share of a batch and the others'."""
         optimiser = self.learner.optimiser
         self.processes.prepare(optimiser)
-        result = self.learner.gradient(batch) if len(batch) else StepResult(0, 0.0, 0.0)
+        # A batch smaller than the number of processes leaves some without stays.
+        empty = StepResult(measures=dict.fromkeys(self.learner.measures, 0.0))
+        result = self.learner.gradient(batch) if len(batch) else empty
         self.processes.sum_gradient(optimiser)
         self.learner.update()
         return self.processes.sum_result(result)
 
-    def _add(self, sums: Sums, result: StepResult, seconds: float) -> None:
-        if not math.isfinite(result.loss_predictive + result.loss_transport):
+    def _check_finite(self, result: StepResult) -> None:
+        if not math.isfinite(result.loss):
             raise TrainingError(
                 f"The loss is no longer finite in epoch {self.position.epoch + 1}, step {self.position.step + 1}: "
                 "try a smaller learning rate or a smaller initialisation."
             )
-        sums.stays += result.stays
-        sums.predictive += result.loss_predictive
-        sums.transport += result.loss_transport
-        sums.unconverged += result.unconverged
-        sums.steps += result.transport_steps
-        sums.seconds += seconds
 
     def _end_epoch(self) -> Epoch:
         at = self.position
-        self.learner.optimiser.settle()
         f1 = self.processes.of_first(self._validation())
         epoch = at.sums.epoch(at.epoch + 1, f1)
         at.history.append(epoch)
@@ -175,13 +173,12 @@ class Trainer:
         at, steps = self.position, len(self.batches)
         done = sum(epoch.seconds for epoch in at.history) + at.sums.seconds
         share = (at.epoch * steps + at.step) / (self.config.epochs * steps)
-        total = at.sums.predictive + self.config.alpha * at.sums.transport
         return Progress(
             epoch=at.epoch + 1,
             epochs=self.config.epochs,
             step=at.step,
             steps=steps,
-            loss=total / at.sums.stays,
+            loss=at.sums.loss / at.sums.stays,
             stays_per_second=at.sums.stays / at.sums.seconds if at.sums.seconds else 0.0,
             seconds_left=done / share - done,
         )
@@ -199,14 +196,13 @@ class Trainer:
         self._rhythm.saved(time.monotonic() - start)
 
     def _state(self) -> str:
-        """All that must be the same in every process."""
+        """What must be the same in every process."""
         at, weights = self.position, self.learner.optimiser.flat.cpu().numpy()
         digest = hashlib.sha256(weights.tobytes()).hexdigest()
         return f"{self.config.to_dict()} {self.data} {at.epoch} {at.step} {digest}"
 
     def _outcome(self, finished: bool) -> Outcome:
         at = self.position
-        self.learner.optimiser.settle()
         keep_best = self.best and (self.config.keep == "best" or self.config.patience is not None)
         return Outcome(self.best if keep_best else self._weights(), at.history, at.best_epoch, finished)
 
@@ -220,7 +216,7 @@ def _stays(cohort: Cohort | TrainingStays, rows: Rows | None) -> TrainingStays:
 def _start(stays: TrainingStays, steps: int) -> Start:
     categories = stays.vocabularies[0].categories, stays.vocabularies[1].categories
     diagnoses, procedures = stays.counts
-    return Start(diagnoses, categories, procedures, len(stays), steps)
+    return Start(diagnoses, procedures, categories, len(stays), steps)
 
 
 def set_threads(threads: int) -> None:
@@ -232,7 +228,7 @@ def set_threads(threads: int) -> None:
 
 
 def resolve_device(device: Device) -> Device:
-    """Refuse a device that this machine or this torch has not."""
+    """The device, if this machine and this torch have it."""
     missing = (device == "cuda" and not torch.cuda.is_available()) or (
         device == "mps" and not torch.backends.mps.is_available()
     )

@@ -1,45 +1,79 @@
-"""What every method offers, so that training, evaluation, saving and the benchmark treat all alike."""
+"""What every method offers, so that training, evaluation, saving and the benchmark treat them all alike."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dx2px.cohort import Cohort, Ragged
+from dx2px.errors import InputError
+from dx2px.scoring.methods import scorer_of
+from dx2px.scoring.scorer import Scorer
+from dx2px.scoring.segments import Floats
 
 if TYPE_CHECKING:
     from dx2px.training.batches import Rows
+    from dx2px.training.history import Epoch
 
-Floats = NDArray[np.float32]
 Say = Callable[[str], None]
 
 
 def silent(text: str) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
-class Recommender(Protocol):
-    """Constructors store hyper-parameters, `fit` computes. A seed, a cohort and its rows decide the result.
+class Recommender(ABC):
+    """A method that can learn. The constructor stores hyper-parameters, `fit` computes.
 
-    Diagnoses that no training stay had are left out of a stay; a stay of nothing else is given the popularity
-    of the procedures. Equal scores are ranked by the procedure's index, which is the order of the codes' text.
+    Seed, cohort and rows decide the result. Scores come only from the arrays, through the scorer that the method
+    declares (`dx2px.scoring.methods`): what is measured is what a saved model answers.
     """
 
     method: str
+    half: bool = False  # whether the arrays are kept in half precision
+    options: ClassVar[frozenset[str]] = frozenset()  # of `dx2px train`, beyond those that every method takes
 
+    @classmethod
+    def named(cls, method: str, **options: Any) -> Self:
+        """The method of this name. Options that are not given, or None, have the method's defaults."""
+        given = [name for name, value in options.items() if value is not None]
+        if given:
+            raise InputError(f"The method {method} has no setting {', '.join(given)}.")
+        return cls()
+
+    @classmethod
+    def options_of(cls, method: str) -> frozenset[str]:
+        """Those of `options` that make a difference to the method of this name."""
+        return cls.options
+
+    @abstractmethod
     def fit(
         self, cohort: Cohort, training: Rows, validation: Rows, *, seed: int = 0, say: Say = silent
     ) -> Self:
-        """Learn from the training rows; the validation rows choose among settings and end the learning."""
+        """Learn from the training rows; the validation rows choose settings and decide when to stop."""
+
+    @abstractmethod
+    def initial_settings(self, seed: int) -> dict[str, Any]:
+        """The settings before learning, as JSON values: what decides a run besides its stays."""
+
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """The settings as JSON values, with those chosen on validation and all that was tried."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, Floats]:
+        """What a model folder keeps."""
+
+    @property
+    def history(self) -> list[Epoch]:
+        """The measures of each epoch, for a method that learns in epochs."""
+        return []
+
+    def scorer(self) -> Scorer:
+        """The scorer of what was learned."""
+        return scorer_of(self.method, self.arrays(), self.settings())
 
     def scores(self, diagnoses: Ragged) -> Floats:
         """The score of each procedure for each stay, (i, p): the higher the better."""
-
-    def settings(self) -> dict[str, Any]:
-        """Hyper-parameters as JSON values, with those chosen on validation and what else was tried."""
-
-    def arrays(self) -> dict[str, Floats]:
-        """What a model folder keeps: `scores` follows from these arrays alone."""
+        return self.scorer().scores(diagnoses)

@@ -1,4 +1,4 @@
-"""Stays to learn from, held in memory or passing by."""
+"""The stays to learn from, in memory; `dx2px.training.streaming` has those of a file that is streamed."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.cohort import Cohort, Vocabulary
+from dx2px.cohort.fingerprint import fingerprint
 from dx2px.training.batches import Batches, BatchSource, Rows
-from dx2px.training.checkpoint import fingerprint
 
 Counts = NDArray[np.int64]
 
 
 class TrainingStays(Protocol):
-    """What the training loop must know of its stays."""
+    """What the training loop needs from its stays."""
 
     def __len__(self) -> int: ...
 
@@ -29,7 +29,7 @@ class TrainingStays(Protocol):
         """Training stays with each diagnosis and with each procedure."""
 
     def fingerprint(self) -> str:
-        """A hash of the stays' codes and of which of them teach."""
+        """A hash of the stays' codes and of which of them are learned from."""
 
     def batches(self, size: int, seed: int) -> BatchSource:
         """The batches of each epoch."""
@@ -60,7 +60,7 @@ class HeldStays:
         return diagnoses, procedures
 
     def fingerprint(self) -> str:
-        """A hash of the stays' codes and of which of them teach."""
+        """A hash of the stays' codes and of which of them are learned from."""
         return fingerprint(self.cohort, self.rows)
 
     def batches(self, size: int, seed: int) -> Batches:

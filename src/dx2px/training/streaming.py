@@ -1,9 +1,9 @@
 """Learning from a cohort file that is larger than memory.
 
-An epoch takes the file's row groups in random order, several at a time into a buffer, and the stays of a buffer in
-random order. Batches run on from buffer to buffer, so an epoch has as many steps as it has in memory.
-Which stays come when is a function of (seed, epoch), so a run can be taken up in the middle of an epoch; buffers
-before that place are not read.
+An epoch reads the file's row groups in random order, several at a time into a buffer, and takes the stays of a buffer
+in random order. A batch may span two buffers, so an epoch has as many steps as it would have in memory. The order of
+the stays is a function of (seed, epoch), so a run can be resumed in the middle of an epoch; buffers before that point
+are not read.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from numpy.typing import NDArray
 
 from dx2px.cohort import CohortStream, Ragged, Split, Vocabulary
 from dx2px.cohort.file import CODE_LISTS
+from dx2px.cohort.fingerprint import stream_fingerprint
 from dx2px.cohort.splits import TEST
 from dx2px.cohort.stream import joined
-from dx2px.model.batch import Batch
-from dx2px.training.batches import WHOLE, Cut, Draws
-from dx2px.training.checkpoint import stream_fingerprint
+from dx2px.training.batch import Batch
+from dx2px.training.batches import WHOLE, Cut, cut_batch
 from dx2px.training.stays import Counts
 
-BUFFER = 2**19  # stays; a buffer is the row groups that reach this number
+BUFFER = 2**19  # stays: a buffer takes row groups until it has this many
 
 Numbers = NDArray[np.int64]
 Lists = tuple[Ragged, Ragged]  # diagnoses and procedures of the same stays
 
 
 class StreamedStays:
-    """The training part of a cohort file; two bytes a stay are held, its part, and the buffers."""
+    """The training part of a cohort file. In memory are two bytes per stay, for its part, and the buffers."""
 
     def __init__(self, stream: CohortStream, split: Split, fold: int, buffer: int = BUFFER) -> None:
         self.stream, self.buffer = stream, buffer
-        split.validation(fold)
+        split.validation(fold)  # refuses a fold that the split does not have
         self._part, self._fold = split.part, fold
         self._starts = np.concatenate([[0], np.cumsum(stream.group_sizes)])
         groups = range(len(stream.group_sizes))
-        self.group_sizes = np.array([len(self._teaching(number)) for number in groups])  # teaching stays
+        self.group_sizes = np.array([len(self._training(number)) for number in groups])  # training stays
 
     def __len__(self) -> int:
         return int(self.group_sizes.sum())
@@ -67,29 +67,29 @@ class StreamedStays:
         return stream_fingerprint(self.stream)
 
     def fingerprint(self) -> str:
-        """A hash of the stays' codes, of which of them teach, and of what decides their order."""
+        """A hash of the stays' codes, of which of them are learned from, and of what decides their order."""
         digest = hashlib.sha256(f"{self.data} {self.buffer} {self._fold} {self.stream.group_sizes}".encode())
         digest.update(self._part.tobytes())
         return digest.hexdigest()
 
     def group(self, number: int) -> Lists:
-        """The teaching stays of a row group."""
-        teaching = self._teaching(number)
-        diagnoses, procedures = (lists.take(teaching) for lists in self.stream.group(number, CODE_LISTS))
+        """The training stays of a row group."""
+        training = self._training(number)
+        diagnoses, procedures = (lists.take(training) for lists in self.stream.group(number, CODE_LISTS))
         return diagnoses, procedures
 
     def batches(self, size: int, seed: int) -> StreamedBatches:
         """The batches of each epoch, drawn buffer by buffer."""
         return StreamedBatches(self, size, seed)
 
-    def _teaching(self, number: int) -> Numbers:
+    def _training(self, number: int) -> Numbers:
         part = self._part[self._starts[number] : self._starts[number + 1]]
         return np.flatnonzero((part != TEST) & (part != self._fold))
 
 
 @dataclass(frozen=True)
 class StreamedBatches:
-    """The batches of streamed stays; the next buffer is read while the present one teaches."""
+    """The batches of streamed stays; the next buffer is read while the current one is learned from."""
 
     stays: StreamedStays
     size: int
@@ -99,12 +99,9 @@ class StreamedBatches:
         return -(-len(self.stays) // self.size)
 
     def epoch(self, epoch: int, start: int = 0, cut: Cut = WHOLE) -> Iterator[Batch]:
-        """The batches of an epoch from step `start` on, or a cut of each."""
-        step, vocabulary = start, len(self.stays.vocabularies[1])
-        for diagnoses, procedures in self._whole_batches(epoch, start):
-            draws = Draws(vocabulary, self.seed, epoch * len(self) + step)
-            yield draws.batch(diagnoses, procedures, cut)
-            step += 1
+        """The batches of an epoch from step `start` on, or this cut of each."""
+        for step, stays in enumerate(self._whole_batches(epoch, start), start=epoch * len(self) + start):
+            yield cut_batch(*stays, step, cut)
 
     def _whole_batches(self, epoch: int, start: int) -> Iterator[Lists]:
         plan = self._plan(epoch)
@@ -149,7 +146,7 @@ class StreamedBatches:
 
 
 def _stretch(lists: Lists, start: int, stop: int) -> Lists:
-    """Consecutive stays."""
+    """The stays from `start` up to `stop`."""
     diagnoses, procedures = (_rows(part, start, stop) for part in lists)
     return diagnoses, procedures
 

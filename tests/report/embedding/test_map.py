@@ -15,12 +15,12 @@ import pyarrow as pa
 import pytest
 
 from browser import chromium
+from dx2px.answers import Model
 from dx2px.codes import System
-from dx2px.codes.chapters import CHAPTERS
-from dx2px.inference import Model
-from dx2px.model.folder import ModelFiles
+from dx2px.codes.ancestors import chapter_titles
 from dx2px.report.embedding import CodeMap, code_map, map_page, save_map
 from dx2px.report.embedding.families import GENERAL, group, heading
+from dx2px.scoring.folder import ModelFiles
 
 COUNTS = [3, 10, 11, 49, 50, 777, 1234, 4999, 5000, 86421]
 DIAGNOSES = [
@@ -99,7 +99,7 @@ def test_a_model_without_counts_has_a_map_without_bands(made: CodeMap) -> None:
 
 @pytest.mark.parametrize("system", list(System))
 def test_chapters_have_a_colour_and_share_no_mark(system: System) -> None:
-    ranges = CHAPTERS.get(system, {})
+    ranges = chapter_titles(system)
     groups = [group(f"{system}:@{span}") for span in ranges]
     marks = [(one.family, one.fill) for one in groups]
     assert len(marks) == len(set(marks))

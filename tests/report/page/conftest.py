@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from dx2px.cohort import Cohort, split_cohort
-from dx2px.model.calibration import Calibration, Curve
-from dx2px.model.folder import ModelFiles, write_folder
-from dx2px.training.checkpoint import fingerprint
+from dx2px.cohort.fingerprint import fingerprint
+from dx2px.scoring.calibration import Calibration, Curve
+from dx2px.scoring.folder import ModelFiles, write_folder
 
 DIAGNOSES = (
     "icd9cm:25000",

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dx2px.answers import Model
 from dx2px.cohort import Cohort
 from dx2px.errors import InputError
-from dx2px.evaluation import evaluate
-from dx2px.evaluation.parts import learning_part
-from dx2px.inference import Model
-from dx2px.model.folder import ModelFiles
 from dx2px.report.page import Content, ReportConfig, measure, report_page, save_report
+from dx2px.scoring.folder import ModelFiles
+from dx2px.scoring.measured import learning_part
+from dx2px.scoring.metrics import evaluate
 
 
 class Tables(HTMLParser):
@@ -135,12 +135,12 @@ def test_stays_are_explained_by_the_rule_and_their_shares_sum_to_one(content: Co
 def test_the_page_says_which_procedures_were_coded(page: str, content: Content) -> None:
     hits = sum(len(one.coded) for one in content.stays)
     assert page.count("✓ coded") == hits
-    assert "treat this page as you treat the cohort" in page
+    assert "keep this page as safe as the cohort" in page
 
 
 def test_no_stays_when_none_are_asked_for(files: ModelFiles, cohort: Cohort) -> None:
     text = Tables(report_page(told(files, cohort, stays=0))).text["stays"]
-    assert "None are shown" in text
+    assert "No stays are shown" in text
 
 
 def test_a_negative_number_of_stays_is_refused() -> None:
@@ -154,7 +154,16 @@ def test_curves_calibration_and_scope_are_told(page: str, content: Content) -> N
     assert "transport loss" in text["training"]
     assert content.trust is not None
     assert f"{content.trust.top.ece:.4f}" in text["calibration"]
-    assert "no medical advice" in text["head"]
+    assert "not medical advice" in text["head"]
+    assert "ICD-9-CM codes that the model knows" in text["head"]
+
+
+def test_a_method_without_transport_has_a_loss_curve_and_no_other(files: ModelFiles, cohort: Cohort) -> None:
+    own = files.history.select(["epoch", "loss_predictive", "validation_f1"])
+    text = Tables(report_page(told(replace(files, history=own), cohort, stays=0))).text["training"]
+    assert "predictive loss" in text
+    assert "validation F1@5" in text
+    assert "transport loss" not in text
 
 
 def test_another_part_can_be_measured(files: ModelFiles, cohort: Cohort) -> None:
@@ -178,7 +187,7 @@ def test_a_foreign_cohort_tells_what_was_set_aside(files: ModelFiles) -> None:
     )
     page = report_page(told(files, foreign))
     assert "1 of 3 distinct diagnoses (20 of 80 entries) are unknown to the model" in page
-    assert "40 of 40 stays keep a diagnosis" in page
+    assert "40 of 40 stays still have a diagnosis and a procedure" in page
 
 
 def test_a_model_without_vectors_calibration_counts_or_curves_has_a_report(
@@ -199,8 +208,8 @@ def test_a_model_without_vectors_calibration_counts_or_curves_has_a_report(
     page = report_page(told(bare, cohort))
     text = Tables(page).text
     assert "have no vectors of codes" in text["map"]
-    assert "only ranks" in text["calibration"]
-    assert "kept no curves" in text["training"]
+    assert "ranks procedures without probabilities" in text["calibration"]
+    assert "has no curves" in text["training"]
     assert "neighbours" not in text
 
 

@@ -59,7 +59,7 @@ def test_a_card_is_what_the_standard_says(client: TestClient) -> None:
     assert card["source"]["label"]
     assert card["selectionBehavior"] == "any"
     assert UUID(card["uuid"])
-    assert "no medical advice" in card["detail"]
+    assert "not medical advice" in card["detail"]
     assert "Congestive heart failure" in card["detail"]
     assert card["links"][0]["url"] == "http://127.0.0.1:8000/#dx=icd9cm:4280,icd9cm:25000"
     ids = [suggestion["uuid"] for suggestion in card["suggestions"]]
@@ -102,7 +102,7 @@ def test_what_cannot_be_read_is_reported_and_the_rest_used(client: TestClient) -
         "other": 0,
     }
     detail = answer["cards"][0]["detail"]
-    left = "without an ICD code: 1; unreadable: 2; codes unknown to the model: 1."
+    left = "without an ICD code: 1; unreadable: 2; not known to the model: 1."
     assert f"Conditions read: 2 of 5; {left}" in detail
     assert 'dx2px_fhir_entries_total{outcome="unreadable"} 2.0' in client.get("/metrics").text
 

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pytest
 
 from browser import chromium
-from dx2px.inference import Model
-from dx2px.model.calibration import Calibration, Curve
-from dx2px.model.folder import ModelFiles, write_folder
+from dx2px.answers import Model
+from dx2px.scoring.calibration import Calibration, Curve
+from dx2px.scoring.folder import ModelFiles, write_folder
 
 DIAGNOSES = ("0389", "25000", "4019", "41401", "42731", "4280", "51881", "5856", "82021", "99592")
 PROCEDURES = ("3722", "3893", "3995", "7935", "8856", "9604", "9671", "9904")
@@ -64,7 +64,8 @@ def planted() -> ModelFiles:
         arrays={"U": U, "V": V, **drawn},
         history=pa.table({"epoch": [1]}),
         calibration=calibration(),
-        card="# Planted\n\n| 1 | 39.4 | 57.5 | 44.2 |\n",
+        card="# Planted\n",
+        measured={"stays": 20, "top": {"1": {"recall": 39.41, "precision": 57.5, "f1": 44.18}}},
     )
 
 
@@ -75,7 +76,7 @@ class Weather:
     app: Callable[..., Awaitable[None]]
     busy: int = 0  # answers 503 so many times
     refusals: dict[str, int] = field(default_factory=dict)  # a path is answered with this status
-    delays: list[float] = field(default_factory=list)  # seconds before the next answers to /api/recommend
+    delays: list[float] = field(default_factory=list)  # seconds before the next answers to /api/explain
     bodies: list[tuple[str, bytes]] = field(default_factory=list)  # what was asked: path, body
 
     def clear(self) -> None:
@@ -89,11 +90,11 @@ class Weather:
         self.bodies.append((scope["path"], message.get("body", b"")))
         if self.busy and scope["path"] != "/api/model":
             self.busy -= 1
-            await _answer(send, 503, {"title": "Busy", "detail": "The service has too much to do."})
+            await _answer(send, 503, {"title": "Busy", "detail": "The service is too busy."})
         elif scope["path"] in self.refusals:
             await _answer(send, self.refusals[scope["path"]], {"title": "No", "detail": "Not like this."})
         else:
-            if scope["path"] == "/api/recommend" and self.delays:
+            if scope["path"] == "/api/explain" and self.delays:
                 await _sleep(self.delays.pop(0))
             await self.app(scope, _replay(message, receive), send)
 
@@ -201,8 +202,8 @@ def hostile(model: Model) -> Iterator[str]:
         def codes(self, *asked: Any) -> dict[str, Any]:
             return _poisoned(super().codes(*asked))
 
-        def recommend(self, *asked: Any) -> dict[str, Any]:
-            return _poisoned(super().recommend(*asked))
+        def explain(self, *asked: Any) -> dict[str, Any]:
+            return _poisoned(super().explain(*asked))
 
         def audit(self, *asked: Any) -> dict[str, Any]:
             return _poisoned(super().audit(*asked))

@@ -81,7 +81,7 @@ def test_escape_closes_then_clears(page: Any) -> None:
 def test_nothing_fits(page: Any) -> None:
     page.open()
     typed(page, "zzzzqqq")
-    page.until("return document.querySelector('#diagnosis-list').textContent === 'No code fits.'")
+    page.until("return document.querySelector('#diagnosis-list').textContent === 'No matching code.'")
     page.keys(ENTER)
     assert page.texts(CODES) == []
 
@@ -91,8 +91,7 @@ def test_a_pasted_list_gives_each_code_once(page: Any) -> None:
     page.paste(FIELD, "585.6 End stage renal disease\n518.81, 414.01\nno code here\n5856")
     listed(page, "585.6", "518.81", "414.01")
     assert (
-        page.text("#diagnosis-hint")
-        == "Added 3 codes. 1 code already listed. 1 line without a code left out."
+        page.text("#diagnosis-hint") == "Added 3 codes. 1 code already listed. Skipped 1 line without a code."
     )
     page.procedures()
     assert page.texts("#diagnoses .title")[0] == "End stage renal disease"
@@ -192,4 +191,4 @@ def test_codes_are_not_sent_in_addresses_of_questions(page: Any, weather: Any) -
     page.procedures()
     asked = page.run("return performance.getEntriesByType('resource').map((one) => one.name)")
     assert [one for one in asked if "585" in one] == []
-    assert any(path == "/api/recommend" and b"585" in body for path, body in weather.bodies)
+    assert any(path == "/api/explain" and b"585" in body for path, body in weather.bodies)

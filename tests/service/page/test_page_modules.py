@@ -96,9 +96,7 @@ def test_a_plan_without_mass_is_drawn_flat(library: Any) -> None:
 
 
 def test_spreadsheets_run_nothing(library: Any) -> None:
-    answer = {
-        "recommendations": [{"rank": 1, "code": "x", "title": '=1+"a"', "probability": None, "because": []}]
-    }
+    answer = {"procedures": [{"rank": 1, "code": "x", "title": '=1+"a"', "probability": None, "because": []}]}
     text = library.module("download", "return m.asCsv({answer: given[0]})", answer)
     assert text.splitlines()[1] == '1,x,"\'=1+""a""",,,'
 

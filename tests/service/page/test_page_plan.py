@@ -12,10 +12,10 @@ import jsonschema_rs
 import numpy as np
 import pytest
 
+from dx2px.answers import Model, PlanChoice, explanation_schema
 from dx2px.codes import dotted
-from dx2px.inference import Model, PlanChoice, explanation_schema
-from dx2px.model.folder import ModelFiles
-from invented import SIGMOID, random_files
+from dx2px.scoring.folder import ModelFiles
+from synthetic_models import SIGMOID, random_files
 
 Serve = Callable[[ModelFiles], tuple[str, Model]]
 STAY = ["icd9cm:4000", "icd9cm:4040", "icd9cm:4080"]
@@ -43,6 +43,21 @@ def mass(model: Model, plan: PlanChoice, top: int = 5) -> dict[tuple[str, str], 
     }
 
 
+def reasons(page: Any) -> dict[str, float]:
+    """The diagnoses behind the first procedure, with the widths of their bars as shares of one."""
+    first = ".procedure:first-child .reason"
+    script = (
+        "return [...document.querySelectorAll(arguments[0])].map((one) => parseFloat(one.style.width) / 100)"
+    )
+    return dict(zip(page.texts(f"{first} .code"), page.run(script, f"{first} .bar-fill"), strict=True))
+
+
+def expected_reasons(model: Model, plan: PlanChoice) -> Any:
+    because = model.explain(STAY, top=5, plan=plan).procedures[0].because
+    shown = {dotted(one.code): one.share for i, one in enumerate(because) if i == 0 or one.share >= 0.005}
+    return pytest.approx(shown, abs=1e-4)
+
+
 def wait_for_trust(page: Any, text: str) -> None:
     page.until("return document.querySelector('#figure-trust').textContent === arguments[0]", text)
 
@@ -68,14 +83,16 @@ def test_the_switch_goes_by_keyboard_from_the_models_plan_to_the_papers_and_back
     page.keys(RIGHT)
     wait_for_trust(page, trust(model, "transport"))
     is_drawn(page, mass(model, "transport"))
-    assert page.procedures() == before, "the list is the model's, whatever the plan"
-    assert "differ from this one" in page.text("#figure-note")
+    assert page.procedures() == before, "the ranking is the model's, whatever the plan"
+    assert page.text(".reasons .note") == "Comes from (transport plan)"
+    assert reasons(page) == expected_reasons(model, "transport"), "the reasons are shares of the plan shown"
     assert "plan=transport" in page.driver.current_url
     assert page.run("return document.activeElement.value") == "transport", "the focus stays on the switch"
     page.keys(LEFT)
     wait_for_trust(page, trust(model, "own"))
     is_drawn(page, mass(model, "own"))
-    assert "differ from this one" not in page.text("#figure-note")
+    assert page.text(".reasons .note") == "Comes from"
+    assert reasons(page) == expected_reasons(model, "own")
     assert "plan=" not in page.driver.current_url
 
 
@@ -146,9 +163,9 @@ def test_a_long_list_is_drawn_in_part_and_kept_whole(page: Any, serve: Serve, pl
     assert len(listed) == 30
     told = json.loads(page.saved("#save-json"))
     assert [dotted(one["code"]) for one in told["procedures"]] == listed
-    assert told == model.explain(STAY, top=30, plan=plan).to_dict()
+    assert told == model.explain(STAY, coverage=0.9, plan=plan).to_dict()
     assert len(page.texts("#figure .place[data-procedure]")) == 20
-    assert "Drawn are the first 20 of 30 procedures." in page.text("#figure-note")
+    assert "Only the first 20 of 30 procedures are drawn." in page.text("#figure-note")
     whole = mass(model, plan, 30)
     assert all(value == pytest.approx(whole[codes]) for codes, value in page.ribbons().items())
 

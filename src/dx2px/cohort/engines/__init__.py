@@ -1,4 +1,4 @@
-"""Where the rows of a source are worked on: DuckDB on this machine, or the warehouse that holds them."""
+"""Where the rows of a source are processed: by DuckDB on this machine, or in the database that holds them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ ENGINES = {
 
 
 def open_engine(url: str, workspace: Path) -> Engine:
-    """The engine that a URL names; `workspace` is a folder for what it must put aside.
+    """The engine that a URL names; `workspace` is a folder for its temporary files.
 
     The URL may hold a password, so no message repeats it.
     """
     scheme = url.partition("://")[0].lower()
     if scheme not in ENGINES:
         raise InputError(
-            "That is no engine that dx2px knows: choose duckdb, duckdb:///file.duckdb, "
+            "This is not an engine that dx2px knows; use duckdb, duckdb:///file.duckdb, "
             "postgresql://user@host/database, bigquery://project or spark."
         )
     module = import_module(f"{__name__}.{ENGINES[scheme]}")

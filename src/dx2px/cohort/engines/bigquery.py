@@ -1,4 +1,4 @@
-"""BigQuery: every step is one query of the tables; our verdicts go to a temporary table of the query session."""
+"""BigQuery: each step is one query of the tables; our verdicts go to a temporary table of the query session."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
 
 
 def connect(url: str, workspace: Path) -> BigQuery:
-    """`bigquery://project[/dataset]`: the project that is billed; credentials are Google's default ones."""
+    """`bigquery://project[/dataset]`: the project that is billed; the credentials are Google's default ones."""
     project, _, dataset = url.partition("://")[2].strip("/").partition("/")
     if not project:
-        raise CohortError("The BigQuery URL names no project; it looks like bigquery://project/dataset.")
+        raise CohortError(
+            "The BigQuery URL has no project; write it as bigquery://project or bigquery://project/dataset."
+        )
     place = f"BigQuery project {project}"
-    with _sentences(place):
-        credentials, _ = google.auth.default(scopes=SCOPES)  # Ibis would open a browser where there are none
+    with _plain_errors(place):
+        credentials, _ = google.auth.default(scopes=SCOPES)  # without any, Ibis would open a browser
         connection = ibis.bigquery.connect(project_id=project, dataset_id=dataset, credentials=credentials)
         return BigQuery(connection, place)
 
@@ -47,8 +49,8 @@ class BigQuery(Engine):
         return tables
 
     @contextmanager
-    def sentences(self) -> Iterator[None]:
-        with _sentences(self.place):
+    def plain_errors(self) -> Iterator[None]:
+        with _plain_errors(self.place):
             yield
 
     def close(self) -> None:
@@ -56,14 +58,16 @@ class BigQuery(Engine):
 
 
 @contextmanager
-def _sentences(place: str) -> Iterator[None]:
+def _plain_errors(place: str) -> Iterator[None]:
     try:
         yield
     except Forbidden:
-        raise CohortError(f"{place} does not let these credentials read the tables or run queries.") from None
+        raise CohortError(
+            f"{place} does not allow these credentials to read the tables or run queries."
+        ) from None
     except GoogleAuthError:
         raise CohortError(
-            "There are no credentials for BigQuery; `gcloud auth application-default login` makes them."
+            "There are no credentials for BigQuery; create them with `gcloud auth application-default login`."
         ) from None
     except GoogleAPIError as error:
         raise CohortError(f"{place} could not finish the query ({type(error).__name__}).") from None

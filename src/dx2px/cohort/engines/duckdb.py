@@ -14,12 +14,13 @@ from dx2px.cohort.engines.engine import FILE_ROW, Engine
 from dx2px.errors import CohortError
 
 MEMORY_LIMIT = "2GB"
+SPOOLED = ("entries", "judged")  # one row per entry: kept in files, of which later steps read single columns
 
 
 def connect(url: str, workspace: Path) -> DuckDB:
-    """`duckdb` works on files; `duckdb:///path/file.duckdb` on the tables of a file."""
+    """`duckdb` reads files; `duckdb:///path/file.duckdb` reads the tables of a DuckDB file."""
     file = url.partition("://")[2]
-    # Order is ours to state in each step; keeping the files' own order would cost DuckDB memory.
+    # Every step that needs an order states it; preserving the order of the files would cost memory.
     settings = {
         "memory_limit": MEMORY_LIMIT,
         "temp_directory": str(workspace),
@@ -32,12 +33,14 @@ def connect(url: str, workspace: Path) -> DuckDB:
     try:
         connection = ibis.duckdb.connect(file, read_only=True, **settings)
     except duckdb.Error:
-        raise CohortError(f"{file} cannot be opened as a DuckDB file, or another process holds it.") from None
+        raise CohortError(
+            f"{file} cannot be opened: it is not a DuckDB file, or another process is using it."
+        ) from None
     return DuckDB(connection, file, workspace, of_files=False)
 
 
 class DuckDB(Engine):
-    """DuckDB keeps intermediate results in temporary tables and spools the largest one to a file."""
+    """DuckDB stores intermediate results in temporary tables, and the largest ones in files."""
 
     one_snapshot = True
 
@@ -65,19 +68,19 @@ class DuckDB(Engine):
         return tables
 
     def keep(self, name: str, expression: Any) -> Any:
-        if name != "judged":
+        if name not in SPOOLED:
             return self.connection.create_table(name, expression, temp=True)
-        target = self.workspace / f"{name}.parquet"  # later steps scan it column by column
+        target = self.workspace / f"{name}.parquet"
         self.connection.to_parquet(expression, target)
         return self.connection.read_parquet(target)
 
     @contextmanager
-    def sentences(self) -> Iterator[None]:
+    def plain_errors(self) -> Iterator[None]:
         try:
             yield
         except duckdb.OutOfMemoryException:
             raise CohortError(
-                f"DuckDB ran out of its {MEMORY_LIMIT} of memory or of room for temporary files."
+                f"DuckDB ran out of memory (its limit is {MEMORY_LIMIT}) or of disk space for temporary files."
             ) from None
 
     def close(self) -> None:

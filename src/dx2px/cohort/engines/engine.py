@@ -1,4 +1,4 @@
-"""What the preparation of a cohort asks of an engine: run Ibis expressions, and change nothing of the user's."""
+"""What `prepare` needs of an engine: that it runs Ibis expressions and changes nothing that belongs to the user."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ FILE_ROW = "file_row_number"
 
 
 class Engine(ABC):
-    """An open connection. Text compares by its bytes, whatever the habits of the database."""
+    """An open connection. Text is compared by its bytes, whatever the collation of the database."""
 
-    one_snapshot = False  # whether all queries see the same rows, though others write meanwhile
+    one_snapshot = False  # whether all queries see the same rows, even if others write in the meantime
 
     def __init__(self, connection: Any, place: str) -> None:
         self.connection = connection  # an Ibis backend
-        self.place = place  # how messages call it; never holds a password
+        self.place = place  # its name in messages; never holds a password
 
     def has_files(self, path: str) -> bool:
-        """Whether `path` means files that this engine can read, and not a schema of its own."""
+        """Whether `path` means files that this engine can read, rather than a schema or table of its own."""
         return False
 
     def read_parquet(self, path: Path) -> Any:
         """The Parquet file as an Ibis table."""
-        raise CohortError(f"{self.place} reads no files of this machine.")
+        raise self._no_files()
 
     def read_numbered_parquet(self, path: Path) -> Any:
-        """Likewise, with the number of each row from 0 in the column FILE_ROW."""
-        raise CohortError(f"{self.place} reads no files of this machine.")
+        """The same, with the number of each row, from 0, in the column FILE_ROW."""
+        raise self._no_files()
 
     @property
     @abstractmethod
     def default_schema(self) -> str:
-        """The schema of a table that is named without one."""
+        """The schema of tables that are named without one."""
 
     @abstractmethod
     def tables_of(self, schema: str) -> list[str] | None:
-        """The names of the tables in a schema, or None when there is no such schema."""
+        """The names of the tables in a schema, or None if there is no such schema."""
 
     def schema_of(self, schema: str, table: str) -> Any:
         """The columns of a table and their Ibis types."""
@@ -56,15 +56,15 @@ class Engine(ABC):
         return self.connection.table(table, database=schema).select(columns)
 
     def lend(self, table: pa.Table) -> Any:
-        """A small table of ours for the engine to join with; it must leave no trace in the user's schemas."""
+        """Give the engine a small table to join with; it must leave no trace in the user's schemas."""
         return ibis.memtable(table)
 
     def keep(self, name: str, expression: Any) -> Any:
-        """The expression's result, kept until `close` where the engine can do so without writing."""
+        """The expression's result, stored until `close` if the engine can do so without writing to the user's data."""
         return expression
 
     def batches(self, expression: Any) -> Iterator[pa.RecordBatch]:
-        """The rows of an expression, in its order, without holding them all."""
+        """The rows of an expression, in its order, in batches; never all in memory."""
         yield from self.connection.to_pyarrow_batches(expression, chunk_size=BATCH_ROWS)
 
     def fetch(self, expression: Any) -> pa.Table:
@@ -77,10 +77,13 @@ class Engine(ABC):
         return self.fetch(expression.name("value").as_table()).column("value")[0].as_py()
 
     @contextmanager
-    def sentences(self) -> Iterator[None]:
-        """Turns the engine's own errors into one sentence each, without the rows or secrets they may quote."""
+    def plain_errors(self) -> Iterator[None]:
+        """Turn the engine's own errors into one plain sentence each, without the rows or secrets they may quote."""
         yield
 
     @abstractmethod
     def close(self) -> None:
-        """End the connection and drop what was kept."""
+        """End the connection and drop what was stored."""
+
+    def _no_files(self) -> CohortError:
+        return CohortError(f"{self.place} cannot read files of this machine; use the engine duckdb.")

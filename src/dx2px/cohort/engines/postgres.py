@@ -1,7 +1,7 @@
-"""PostgreSQL: one read-only transaction on one snapshot, nothing created, not even temporary tables.
+"""PostgreSQL: one read-only transaction on one snapshot; nothing is created, not even temporary tables.
 
-A read-only transaction refuses CREATE TEMPORARY TABLE, and so does a standby, so our verdicts travel as a setting
-of the session, which the queries read back as rows. Intermediate results are common table expressions.
+Neither a read-only transaction nor a standby server allows CREATE TEMPORARY TABLE. So our verdicts travel as a setting
+of the session, which the queries read back as rows, and intermediate results are common table expressions.
 """
 
 from __future__ import annotations
@@ -21,54 +21,52 @@ from dx2px.cohort.engines.engine import Engine
 from dx2px.errors import CohortError
 
 SETTING = "dx2px.lent"
-PATIENCE = {  # seconds; a user's URL may say otherwise
+PATIENCE = {  # in seconds, but for the count; the user's URL takes precedence
     "connect_timeout": 15,
     "keepalives_idle": 30,
     "keepalives_interval": 10,
     "keepalives_count": 3,
 }
-# Every query reads its tables to the end and joins them by equality, which the planner cannot know of freshly loaded
-# tables: guessing small ones, it would loop over millions of pairs.
+# Every query reads whole tables and joins them by equality. For freshly loaded tables the planner has no statistics: it
+# would take them for small and loop over millions of pairs.
 PLANNING = {"cursor_tuple_fraction": "1.0", "enable_nestloop": "off"}
-SENTENCES = {  # by SQLSTATE or its first two characters; the server's own text may quote rows
-    "28000": "does not take this user from this machine, or only by SSL (pg_hba.conf)",
-    "28": "refuses this user name or password",
-    "3D": "has no database of that name",
-    "42501": "does not let this user read the tables",
-    "42P01": "has lost one of the tables",
-    "53": "is out of memory, room on disk or connections",
-    "57014": "stopped the query, which took longer than the server allows",
-    "57P": "ended the connection",
-    "08": "ended the connection",
+PROBLEMS = {  # by SQLSTATE or how it begins; the server's own text may quote rows
+    "28000": "does not accept this user from this machine, or only over SSL (see pg_hba.conf)",
+    "28": "rejected the user name or password",
+    "3D": "has no database with this name",
+    "42501": "does not allow this user to read the tables",
+    "42P01": "no longer has one of the tables",
+    "53": "is out of memory, disk space or connections",
+    "57014": "cancelled the query, probably because it took longer than the server allows",
+    "57P": "closed the connection",
+    "08": "closed the connection",
 }
-# While connecting there is no SQLSTATE, only the server's words.
-REFUSALS = {"password": "28", "pg_hba.conf": "28000", "does not exist": "3D"}
+# A refused connection has no SQLSTATE, only the server's words.
+REFUSED_BECAUSE = {"password": "28", "pg_hba.conf": "28000", "does not exist": "3D"}
 
 
 def connect(url: str, workspace: Path) -> Postgres:
-    """A read-only session; what the URL does not say, libpq takes from its environment (PGPASSWORD, ~/.pgpass …)."""
+    """A read-only session; libpq takes what the URL leaves out from its environment (PGPASSWORD, ~/.pgpass …)."""
     try:
         settings: dict[str, Any] = {**PATIENCE, **conninfo_to_dict(url)}
     except psycopg.Error:
         raise CohortError(
-            "The PostgreSQL URL cannot be read; it looks like postgresql://user@host:5432/database, with signs "
-            "such as @ : / % in a password written as %40 %3A %2F %25."
+            "The PostgreSQL URL cannot be read; write it as postgresql://user@host:5432/database, and the characters "
+            "@ : / % of a password as %40 %3A %2F %25."
         ) from None
     place = _place(settings)
-    with _sentences(place):
+    with _plain_errors(place):
         connection = psycopg.connect(**settings)
         connection.read_only = True
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-        for (
-            name,
-            value,
-        ) in PLANNING.items():  # the first of these opens the transaction that all queries share
+        # The first of these opens the transaction that all queries share.
+        for name, value in PLANNING.items():
             connection.execute(f"SET LOCAL {name} = {value}")
         return Postgres(ibis.postgres.from_connection(connection), place)
 
 
 class Postgres(Engine):
-    """Every query sees the same rows, however many are written meanwhile."""
+    """Every query sees the same rows, even if others are written in the meantime."""
 
     one_snapshot = True
 
@@ -86,7 +84,7 @@ class Postgres(Engine):
         return [name for (name,) in rows if name is not None] if rows else None
 
     def read_table(self, schema: str, table: str, columns: list[str]) -> Any:
-        """The columns; text ones compare by bytes, as on every other engine, whatever the database's language."""
+        """The columns; text is compared by bytes, as on every other engine, whatever the database's collation."""
         types = {name: kind for name, kind in self.schema_of(schema, table).items() if name in columns}
         chosen = ", ".join(_selected(name, kind) for name, kind in types.items())
         query = f"SELECT {chosen} FROM {_quoted(schema)}.{_quoted(table)}"
@@ -105,8 +103,8 @@ class Postgres(Engine):
         return self.connection.sql(query, schema=schema)
 
     @contextmanager
-    def sentences(self) -> Iterator[None]:
-        with _sentences(self.place):
+    def plain_errors(self) -> Iterator[None]:
+        with _plain_errors(self.place):
             yield
 
     def close(self) -> None:
@@ -130,7 +128,7 @@ def _selected(name: str, kind: Any) -> str:
 
 
 @contextmanager
-def _sentences(place: str) -> Iterator[None]:
+def _plain_errors(place: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
@@ -139,14 +137,14 @@ def _sentences(place: str) -> Iterator[None]:
 
 def _sentence(place: str, error: psycopg.Error) -> str:
     state = error.sqlstate
-    for start, sentence in SENTENCES.items():
+    for start, problem in PROBLEMS.items():
         if state is not None and state.startswith(start):
-            return f"{place} {sentence}."
+            return f"{place} {problem}."
     if state is not None:
         return f"{place} could not finish the query (error {state})."
-    for sign, start in REFUSALS.items():
+    for sign, start in REFUSED_BECAUSE.items():
         if sign in str(error):
-            return f"{place} {SENTENCES[start]}."
+            return f"{place} {PROBLEMS[start]}."
     if isinstance(error, psycopg.OperationalError):
-        return f"{place} cannot be reached, or the connection was lost."
+        return f"{place} cannot be reached, or the connection was lost; check the host and the port."
     return f"{place} could not finish the query ({type(error).__name__})."

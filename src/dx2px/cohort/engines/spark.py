@@ -1,6 +1,6 @@
-"""Spark: the session of this process or a new one; intermediate results are cached views of the session.
+"""Spark: the session of this process, or a new one; intermediate results are cached views of the session.
 
-Which cluster, and with what memory, Spark reads from its own settings (spark-defaults.conf, spark-submit).
+The cluster and its memory come from Spark's own settings (spark-defaults.conf, spark-submit).
 """
 
 from __future__ import annotations
@@ -30,22 +30,24 @@ def connect(url: str, workspace: Path) -> Spark:
     try:
         session = active or SparkSession.builder.appName("dx2px prepare").getOrCreate()
         if active is None:
-            with suppress(PySparkException):  # a remote session has no context of ours
+            with suppress(PySparkException):  # a remote session has no context here
                 _settle(session.sparkContext, session)
     except (PySparkException, Py4JError, OSError):
-        raise CohortError("Spark does not start: it needs Java 17 or newer, found by JAVA_HOME.") from None
+        raise CohortError(
+            "Spark does not start: it needs Java 17 or newer; set JAVA_HOME to its folder."
+        ) from None
     return Spark(ibis.pyspark.connect(session), session, ours=active is None)
 
 
 def _settle(context: Any, session: Any) -> None:
-    """A quiet log, and on one machine no more shuffle partitions than it can use: Spark's 200 fit a cluster."""
+    """A quiet log, and on one machine only as many shuffle partitions as it can use: Spark's 200 are for a cluster."""
     context.setLogLevel("ERROR")
     if context.master.startswith("local") and not context.getConf().contains(_SHUFFLE):
         session.conf.set(_SHUFFLE, _PER_CORE * context.defaultParallelism)
 
 
 class Spark(Engine):
-    """Spark reads tables of its catalogue, and files that its workers can reach."""
+    """Spark reads the tables of its catalogue, and files that its workers can reach."""
 
     def __init__(self, connection: Any, session: Any, *, ours: bool) -> None:
         super().__init__(connection, "Spark")
@@ -82,7 +84,7 @@ class Spark(Engine):
         return self._view(frame)
 
     def batches(self, expression: Any) -> Iterator[pa.RecordBatch]:
-        """Partition by partition; Ibis would gather the whole result in pandas first."""
+        """One partition at a time; Ibis would collect the whole result in pandas first."""
         schema = expression.schema().to_pyarrow()
         rows = self._frame(expression).toLocalIterator()
         while chunk := list(itertools.islice(rows, BATCH_ROWS)):
@@ -95,13 +97,13 @@ class Spark(Engine):
         return table.cast(expression.schema().to_pyarrow())
 
     @contextmanager
-    def sentences(self) -> Iterator[None]:
+    def plain_errors(self) -> Iterator[None]:
         try:
             yield
         except (PySparkException, Py4JJavaError) as error:
             raise CohortError(f"Spark could not finish the query ({_condition(error)}).") from None
         except (Py4JError, ConnectionError):
-            raise CohortError("The connection to Spark was lost.") from None
+            raise CohortError("The connection to Spark was lost; start the preparation again.") from None
 
     def close(self) -> None:
         try:
@@ -125,7 +127,7 @@ class Spark(Engine):
 
 
 def _condition(error: PySparkException | Any) -> str:
-    """Spark's name of the error; its text may quote rows."""
+    """Spark's name for the error; its text may quote rows."""
     if isinstance(error, PySparkException):
         return error.getCondition() or type(error).__name__
     return str(error.java_exception.getClass().getSimpleName())

@@ -1,4 +1,4 @@
-"""One small module a source: how its tables become code entries."""
+"""One small module per source: how its tables become code entries."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from dx2px.cohort.sources.options import Icd, SourceOptions
+from dx2px.cohort.sources.source_options import Icd, SourceOptions
 from dx2px.errors import InputError
 
 if TYPE_CHECKING:
     from dx2px.cohort.sources.entries import Extract
-    from dx2px.cohort.sources.tables import Tables
+    from dx2px.cohort.sources.source_tables import Tables
 
 SOURCES = ("mimic3", "mimic4", "nhds", "synpuf", "omop", "table")
 

@@ -1,16 +1,16 @@
-"""Code entries: the one shape that every source gives, a row for each code written on a stay.
+"""Code entries, the form that every source is brought to: one row per code of a stay.
 
 | column   | meaning                                                                  |
 |----------|--------------------------------------------------------------------------|
-| file     | the file or table the entry stands in                                    |
+| file     | the file or table that has the entry                                     |
 | line     | its line there (null in a database)                                      |
-| field    | the column the code stands in                                            |
+| field    | the column that has the code                                             |
 | stay     | the stay's id, text                                                      |
 | patient  | the patient's id, text or null                                           |
 | kind     | `diagnosis` or `procedure`                                               |
 | position | the order among the stay's codes of this kind, or null                   |
-| code     | the code as written, blanks at its ends removed; null when there is none |
-| version  | 9 or 10; NOT_ICD for another vocabulary; null when the source is silent  |
+| code     | the code as written, without surrounding blanks; null if there is none   |
+| version  | 9 or 10; NOT_ICD for another vocabulary; null if the source gives none   |
 """
 
 from __future__ import annotations
@@ -23,39 +23,38 @@ import ibis
 from dx2px.codes import Kind
 
 NOT_ICD = -1
-COLUMNS = ("file", "line", "field", "stay", "patient", "kind", "position", "code", "version")
-# Patterns that every engine reads alike. Blanks go by one too: Ibis' `strip` on Spark takes the letters v and f for
-# the control signs that they are short for.
+# Patterns that every engine reads the same way. Blanks are removed by pattern as well, because on Spark Ibis' `strip`
+# also removes the letters v and f (it takes \v and \f literally).
 BLANKS = r"[ \t\n\r\f\x0b]+"
-FILLED = r"[^ \t\n\r\f\x0b-]"
+FILLED = r"[^ \t\n\r\f\x0b-]"  # a cell of blanks and hyphens holds no code
 WHOLE, WHOLE_WITH_POINT = r"^-?[0-9]{1,18}$", r"^-?[0-9]{1,15}\.0*$"
 
 
 @dataclass(frozen=True)
 class Extract:
-    """What a source found: entries, context of the stays, and remarks for the user."""
+    """What a source gives: entries, the context of the stays, and notes for the user."""
 
     entries: Any  # an Ibis table of the columns above
-    context: Any | None = None  # an Ibis table: `stay` and the context columns, a row a stay
+    context: Any | None = None  # an Ibis table: `stay` and the context columns, one row per stay
     notes: tuple[str, ...] = ()
-    rows: int | None = None  # rows of the tables, where each is one entry: no join may add or lose any
+    rows: int | None = None  # rows of the tables, if each is one entry: no join may add or lose any
     numeric: frozenset[Kind] = field(default_factory=frozenset)  # kinds whose codes were stored as numbers
 
 
 def stripped(column: Any) -> Any:
-    """Text without blanks at its ends; a whole number as its digits."""
+    """Text without surrounding blanks; a whole number as its digits."""
     if column.type().is_integer():
         return column.cast("string")
     return column.cast("string").re_replace(f"^{BLANKS}|{BLANKS}$", "")
 
 
 def text(column: Any) -> Any:
-    """A text value without blanks at its ends; null where nothing is left."""
+    """Text without surrounding blanks; null if nothing is left."""
     return stripped(column).nullif("")
 
 
 def whole_number(column: Any) -> Any:
-    """The whole number that a text shows, else null; not every engine can try a cast."""
+    """The whole number that a text shows, else null. By pattern, since not every engine can try a cast."""
     if column.type().is_integer():
         return column.cast("int64")
     written = text(column)
@@ -67,7 +66,7 @@ def whole_number(column: Any) -> Any:
 
 
 def version_of(column: Any) -> Any:
-    """9 or 10 from what people write in a version or system column: 9, ICD-9-CM, icd10pcs, ICD10CM …"""
+    """9 or 10, from what people write in a version or system column: 9, ICD-9-CM, icd10pcs, ICD10CM …"""
     written = text(column).lower().re_replace("[^a-z0-9.]", "")
     known = {
         9: ["9", "09", "9.0", "icd9", "icd9cm", "icd9pcs", "icd9proc", "icd9dx", "icd9px"],
@@ -89,7 +88,7 @@ def entries_of(
     position: Any = None,
     version: Any = None,
 ) -> Any:
-    """The entries of a table that holds one code a row."""
+    """The entries of a table with one code per row."""
     null = ibis.null()
     return table.select(
         file=ibis.literal(file),
@@ -116,7 +115,7 @@ def wide_entries(
     patient: str | None = None,
     version: Any = None,
 ) -> Any:
-    """The entries of a table that holds a stay a row and its codes in several columns; blank cells are none."""
+    """The entries of a table with one stay per row and its codes in several columns; blank cells are skipped."""
     keys = [table[stay].name("stay_"), table.line]
     if patient is not None:
         keys.append(table[patient].name("patient_"))

@@ -1,4 +1,4 @@
-"""The tables of a folder or file: CSV and other text staged as Parquet with line numbers, Parquet as it is."""
+"""The tables of a folder, or a single file: text is staged as Parquet with line numbers, Parquet is read as it is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import ibis
 
 from dx2px.cohort.engines import Engine
 from dx2px.cohort.engines.engine import FILE_ROW
-from dx2px.cohort.sources.tables import Tables
+from dx2px.cohort.sources.source_tables import Tables
 from dx2px.cohort.text_tables import LINE, Staged, read_header, stage_delimited, stage_fixed_width
 from dx2px.errors import CohortError
 
@@ -20,7 +20,7 @@ PARQUET_SUFFIXES = (".parquet",)
 
 
 class FileTables(Tables):
-    """Finds the files below `root`, stages text files in `workspace`, reads them through the engine."""
+    """Finds the files in `root`, stages text files in `workspace`, and reads them through the engine."""
 
     endings = " (as .csv, .csv.gz or .parquet)"
 
@@ -36,23 +36,23 @@ class FileTables(Tables):
             self.place = str(self.root)
 
     def find(self, name: str) -> Path | None:
-        """The file of the table `name` in the folder, whatever its case and its ending."""
+        """The file of the table `name` in the folder, in any case and with any known ending."""
         if not self.root.is_dir():
-            raise CohortError(f"{self.root} is not a folder; this source needs the folder of its tables.")
+            raise CohortError(f"{self.root} is a file; this source needs the folder that holds its tables.")
         found = [path for path in sorted(self.root.iterdir()) if _stem(path) == name.lower()]
         if len(found) > 1:
             names = " and ".join(path.name for path in found)
-            raise CohortError(f"{self.root} holds {names}, which are the same table: keep one of them.")
+            raise CohortError(f"{self.root} has {names}, which are the same table; keep one of them.")
         return found[0] if found else None
 
     def matching(self, pattern: str) -> list[Path]:
-        """The table files of the folder whose name matches, or the one file that `root` is."""
+        """The files of the folder whose name matches, or `root` itself if it is a file."""
         if self.root.is_file():
             return [self.root]
         wanted = pattern.lower()
         found = [path for path in sorted(self.root.iterdir()) if fnmatch.fnmatchcase(_stem(path), wanted)]
         if not found:
-            raise CohortError(f"{self.root} holds no file named like {pattern}.")
+            raise CohortError(f"{self.root} has no file whose name matches {pattern}.")
         return found
 
     @property
@@ -77,22 +77,22 @@ class FileTables(Tables):
 
     def read_fixed_width(self, table: Path, width: int, columns: dict[str, slice]) -> Any:
         """The slices of a fixed-width file as columns."""
-        self.files.append(table)
-        self.say(f"reading {table.name}")
-        target = self._target(table)
-        self.staged[table.name] = stage_fixed_width(table, target, width, columns)
-        return self.engine.read_parquet(target)
+        return self._stage(table, lambda target: stage_fixed_width(table, target, width, columns))
 
     def _read(self, table: Path, wanted: list[str]) -> Any:
-        self.files.append(table)
         if table.suffix.lower() in PARQUET_SUFFIXES:
             return self._read_parquet(table, wanted)
-        self.say(f"reading {table.name}")
-        target = self._target(table)
-        self.staged[table.name] = stage_delimited(table, target, wanted)
+        return self._stage(table, lambda target: stage_delimited(table, target, wanted))
+
+    def _stage(self, path: Path, stage: Callable[[Path], Staged]) -> Any:
+        self.files.append(path)
+        self.say(f"reading {path.name}")
+        target = self.workspace / f"{len(self.staged)}-{path.name}.parquet"
+        self.staged[path.name] = stage(target)
         return self.engine.read_parquet(target)
 
     def _read_parquet(self, path: Path, wanted: list[str]) -> Any:
+        self.files.append(path)
         table = self._parquet(path)
         names = {name.lower(): name for name in table.columns}
         columns = {name: self.as_written(path, name, table[names[name]]) for name in wanted}
@@ -103,15 +103,12 @@ class FileTables(Tables):
     def _parquet(self, path: Path) -> Any:
         try:
             return self.engine.read_numbered_parquet(path)
-        except Exception as error:  # the engines' exception types differ by cause; all mean the same here
-            raise CohortError(f"{path.name} cannot be read as Parquet.") from error
-
-    def _target(self, path: Path) -> Path:
-        return self.workspace / f"{len(self.staged)}-{path.name}.parquet"
+        except Exception as error:  # each engine raises types of its own; here they all mean the same
+            raise CohortError(f"{path.name} cannot be read as Parquet; the file may be damaged.") from error
 
 
 def _stem(path: Path) -> str:
-    """The table that a file holds: its name in lower case without its ending; empty for other files."""
+    """The name of the table in a file: the file's name in lower case without its ending; empty for other files."""
     name = path.name.lower()
     for suffix in (*TEXT_SUFFIXES, *PARQUET_SUFFIXES):
         if name.endswith(suffix) and path.is_file():

@@ -1,4 +1,4 @@
-"""The US National Hospital Discharge Survey, public-use file of 2010: one fixed-width line a stay, ICD-9."""
+"""The US National Hospital Discharge Survey, public-use file of 2010: one fixed-width line per stay, ICD-9."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import ibis
 
 from dx2px.codes import Kind
 from dx2px.cohort.sources.entries import Extract, whole_number, wide_entries
-from dx2px.cohort.sources.options import SourceOptions
-from dx2px.cohort.sources.tables import Tables
+from dx2px.cohort.sources.source_options import SourceOptions
+from dx2px.cohort.sources.source_tables import Tables
 
 WIDTH = 149
 DIAGNOSES = {f"diagnosis_{n + 1}": slice(27 + 5 * n, 32 + 5 * n) for n in range(15)}
@@ -43,4 +43,6 @@ def extract(tables: Tables, options: SourceOptions) -> Extract:
         region=table.region.cases(*REGION.items(), else_=ibis.null()),
         admission_type=table.admission_type.cases(*ADMISSION.items(), else_=ibis.null()),
     )
-    return Extract(ibis.union(*entries), context, ("The file has no patient ids: a line is a stay.",))
+    # Taking the cells apart costs more than reading the entries back, and three later steps need them.
+    kept = tables.engine.keep("entries", ibis.union(*entries))
+    return Extract(kept, context, ("The file has no patient ids, so each line is one stay.",))

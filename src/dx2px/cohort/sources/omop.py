@@ -1,7 +1,7 @@
 """The OMOP common data model: `condition_occurrence` and `procedure_occurrence` by `visit_occurrence_id`.
 
-With a `concept` table the source concept gives code and vocabulary, and the vocabulary gives the kind (OMOP files
-some diagnosis codes as procedures). Without one the source values are taken as ICD codes of one version.
+With a `concept` table, the source concept gives the code and its vocabulary, and the vocabulary gives the kind (OMOP
+files some diagnosis codes as procedures). Without one, the source values are read as ICD codes of one version.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import ibis
 
 from dx2px.codes import Kind
 from dx2px.cohort.sources.entries import NOT_ICD, Extract, entries_of, text
-from dx2px.cohort.sources.options import SourceOptions
-from dx2px.cohort.sources.tables import Tables
+from dx2px.cohort.sources.source_options import SourceOptions
+from dx2px.cohort.sources.source_tables import Tables
 
 STAY, PATIENT = "visit_occurrence_id", "person_id"
 VOCABULARIES = {"ICD9CM": 9, "ICD9Proc": 9, "ICD10CM": 10, "ICD10PCS": 10}
@@ -33,7 +33,7 @@ def extract(tables: Tables, options: SourceOptions) -> Extract:
     if dictionary is not None:
         concepts = tables.read(dictionary, ["concept_id", "concept_code", "vocabulary_id"]).drop("line")
         number = text(concepts.concept_id)
-        # Ids are unique; should one come twice, no entry may be doubled and the engines must agree.
+        # Ids are unique; should one appear twice, no entry may be doubled and the engines must agree.
         concepts = concepts.group_by(concept_id=number).agg(
             concept_code=concepts.concept_code.min(), vocabulary_id=concepts.vocabulary_id.min()
         )
@@ -42,9 +42,9 @@ def extract(tables: Tables, options: SourceOptions) -> Extract:
         _occurrences(tables, procedures, "procedure", "procedure", concepts, options),
     ]
     note = (
-        "Codes are the source values: there is no concept table."
+        "There is no concept table, so the source values are read as the codes."
         if concepts is None
-        else "Codes and versions are those of the source concepts."
+        else "Codes and ICD versions are taken from the source concepts."
     )
     rows = tables.rows(conditions) + tables.rows(procedures)
     return Extract(ibis.union(*parts), notes=(note,), rows=rows)
@@ -56,28 +56,20 @@ def _occurrences(
     field = f"{domain}_source_concept_id" if concepts is not None else f"{domain}_source_value"
     order = f"{domain}_occurrence_id"
     table = tables.read(path, [STAY, PATIENT, field], [order])
-    if concepts is None:
-        return entries_of(
-            table,
-            file=path.name,
-            field=field,
-            kind=kind,
-            stay=table[STAY],
-            patient=table[PATIENT],
-            position=table[order] if order in table.columns else None,
-            code=table[field],
-            version=options.version,
-        )
-    joined = table.left_join(concepts, text(table[field]) == concepts.concept_id)
-    vocabulary = joined.vocabulary_id
+    kinds, version, code = kind, options.version, field
+    if concepts is not None:
+        table = table.left_join(concepts, text(table[field]) == concepts.concept_id)
+        kinds = table.vocabulary_id.cases(*KIND_OF_VOCABULARY.items(), else_=kind)
+        version = table.vocabulary_id.cases(*VOCABULARIES.items(), else_=NOT_ICD).cast("int8")
+        code = "concept_code"
     return entries_of(
-        joined,
+        table,
         file=path.name,
         field=field,
-        kind=vocabulary.cases(*KIND_OF_VOCABULARY.items(), else_=kind),
-        stay=joined[STAY],
-        patient=joined[PATIENT],
-        position=joined[order] if order in table.columns else None,
-        code=joined.concept_code,
-        version=vocabulary.cases(*VOCABULARIES.items(), else_=NOT_ICD).cast("int8"),
+        kind=kinds,
+        stay=table[STAY],
+        patient=table[PATIENT],
+        position=table[order] if order in table.columns else None,
+        code=table[code],
+        version=version,
     )

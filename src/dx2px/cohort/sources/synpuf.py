@@ -1,7 +1,7 @@
-"""CMS DE-SynPUF inpatient claims: synthetic, a claim a row, codes in numbered columns, ICD-9.
+"""CMS DE-SynPUF inpatient claims: synthetic, one claim per row, codes in numbered columns, ICD-9.
 
-Of the six procedure columns only the first holds procedure codes; the others repeat diagnoses by a mistake
-of the source (most of their values are no procedure codes), so they are left out and counted.
+Of the six procedure columns only the first holds procedure codes. By a mistake of the source, the others repeat
+diagnoses (most of their values are not procedure codes), so they are left out and counted.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import ibis
 
 from dx2px.codes import Kind
 from dx2px.cohort.sources.entries import Extract, text, wide_entries
-from dx2px.cohort.sources.options import SourceOptions
-from dx2px.cohort.sources.tables import Tables
+from dx2px.cohort.sources.source_options import SourceOptions
+from dx2px.cohort.sources.source_tables import Tables
 
 STAY, PATIENT = "clm_id", "desynpuf_id"
 DIAGNOSES = [f"icd9_dgns_cd_{n}" for n in range(1, 11)]
@@ -36,7 +36,7 @@ def extract(tables: Tables, options: SourceOptions) -> Extract:
         if filled:
             left_out += tables.engine.value(sum(filled[1:], filled[0])) or 0
     note = (
-        f"Only {PROCEDURE.upper()} is read: the columns after it hold diagnosis codes by a mistake of the source "
-        f"({left_out:,} values left out)."
+        f"Of the procedure columns, only {PROCEDURE.upper()} is read: by a mistake of the source, the others hold "
+        f"diagnosis codes ({left_out:,} values left out)."
     )
     return Extract(ibis.union(*parts) if len(parts) > 1 else parts[0], notes=(note,))

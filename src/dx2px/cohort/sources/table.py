@@ -1,11 +1,11 @@
 """A user's own tables: long, wide or with list columns, as CSV or Parquet.
 
-long   one code a row: stay, code [, system] [, patient] [, order]; one file for diagnoses and one for procedures
-       (a folder with `diagnoses` and `procedures`, or a second file named by an option), or one with a kind column
-wide   one stay a row: numbered columns such as dx1 … dx15 and px1 … px8
-lists  one stay a row: two columns that hold lists (Parquet), or several codes separated by ; | or blanks (CSV)
+long   one code per row: stay, code [, system] [, patient] [, order]; one file for diagnoses and one for procedures
+       (a folder with `diagnoses` and `procedures`, or a second file given by an option), or one with a kind column
+wide   one stay per row: numbered columns such as dx1 … dx15 and px1 … px8
+lists  one stay per row: two columns that hold lists (Parquet), or several codes separated by ; | , or blanks (CSV)
 
-Columns that the user does not name are guessed from the names in use, and the guess is reported.
+Columns that the user does not name are guessed from usual names, and the guess is reported.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import ibis
 
 from dx2px.codes import Kind
 from dx2px.cohort.sources.entries import Extract, entries_of, stripped, version_of, wide_entries
-from dx2px.cohort.sources.options import SourceOptions
-from dx2px.cohort.sources.tables import Tables
+from dx2px.cohort.sources.source_options import SourceOptions
+from dx2px.cohort.sources.source_tables import Tables
 from dx2px.errors import CohortError
 
 USUAL_NAMES = {
@@ -63,7 +63,7 @@ def extract(tables: Tables, options: SourceOptions) -> Extract:
 
 
 def _files(tables: Tables, options: SourceOptions) -> Any | dict[Kind, Any]:
-    """One table that holds both kinds, or one for each."""
+    """One table that holds both kinds, or one table per kind."""
     if tables.single is None:
         diagnoses, procedures = tables.need("diagnoses", "procedures")
         return {"diagnosis": diagnoses, "procedure": procedures}
@@ -74,7 +74,7 @@ def _files(tables: Tables, options: SourceOptions) -> Any | dict[Kind, Any]:
 
 @dataclass
 class _Reader:
-    """One file of the user's, its columns found by name."""
+    """One of the user's files or tables, its columns found by name."""
 
     tables: Tables
     path: Any  # a file, or a table of a database
@@ -86,19 +86,19 @@ class _Reader:
         self.types = self.tables.columns(self.path)
 
     def single(self) -> list[Any]:
-        """The entries of a file that holds both kinds, in whichever layout it has."""
+        """The entries of a file that holds both kinds, in any of the layouts."""
         groups = {kind: self._code_columns(kind) for kind in USUAL_LISTS}
         if all(groups.values()):
             return self._rows(groups)
         if self._column("kind") is None:
             raise CohortError(
-                f"{self.path.name} needs numbered or list columns for diagnoses and procedures, or one code a row with "
-                f"a column that tells its kind; it has {', '.join(self.types)}. Name the columns by options."
+                f"{self.path.name} needs either numbered or list columns for diagnoses and procedures, or one code per "
+                f"row and a column for its kind; it has {', '.join(self.types)}. Name the columns with the options."
             )
         return [self._long(None)]
 
     def long(self, kind: Kind) -> Any:
-        """The entries of a file that holds one kind, one code a row."""
+        """The entries of a file that holds one kind, with one code per row."""
         return self._long(kind)
 
     def _long(self, kind: Kind | None) -> Any:
@@ -109,7 +109,7 @@ class _Reader:
         table = self.tables.read(self.path, list(dict.fromkeys(wanted)))
         self._remember_numbers([code], [kind] if kind else list(KIND_WORDS))
         self.notes.append(
-            f"{self.path.name}: " + self._said({"stay": stay, "code": code, "kind": kinds, **others})
+            f"{self.path.name}: " + self._described({"stay": stay, "code": code, "kind": kinds, **others})
         )
         return entries_of(
             table,
@@ -124,20 +124,20 @@ class _Reader:
         )
 
     def _rows(self, groups: dict[Kind, list[str]]) -> list[Any]:
-        """The entries of a file with a stay a row."""
+        """The entries of a file with one stay per row."""
         roles = {role: self._column(role) for role in ("stay", "patient", "system")}
         codes = [name for columns in groups.values() for name in columns]
         table = self.tables.read(self.path, [*codes, *dict.fromkeys(n for n in roles.values() if n)])
         stay = roles["stay"] or "line_as_stay"
         if roles["stay"] is None and not self.tables.numbered:
-            self._need("stay")  # rows of a database have no number that could stand for it
+            self._need("stay")  # an error: rows of a database have no number to use instead
         if roles["stay"] is None:
             table = table.mutate(line_as_stay=table.line.cast("string"))
         shown: dict[str, str | None] = {
             kind: f"{names[0]} … {names[-1]}" if len(names) > 1 else names[0]
             for kind, names in groups.items()
         }
-        self.notes.append(f"{self.path.name}: " + self._said({**roles, "stay": stay, **shown}))
+        self.notes.append(f"{self.path.name}: " + self._described({**roles, "stay": stay, **shown}))
         return [self._row_entries(table, kind, names, stay, roles) for kind, names in groups.items()]
 
     def _row_entries(
@@ -148,7 +148,7 @@ class _Reader:
         if len(columns) > 1 or self._is_single_code(columns[0]):
             if roles["system"]:
                 raise CohortError(
-                    f"{self.path.name}: a system column goes with one code a row; say --icd 9 or 10."
+                    f"{self.path.name}: numbered code columns cannot have a system column; use --icd 9 or --icd 10."
                 )
             return wide_entries(
                 table,
@@ -200,13 +200,13 @@ class _Reader:
             names = [name for name in self.types if fnmatch.fnmatchcase(name, pattern.lower())]
             if not names:
                 raise CohortError(
-                    f"{self.path.name} has no column like {pattern}; it has {', '.join(self.types)}."
+                    f"{self.path.name} has no column that matches {pattern}; it has {', '.join(self.types)}."
                 )
             found += sorted(names, key=_number)
         return list(dict.fromkeys(found))
 
     def _column(self, role: str) -> str | None:
-        """The column of a role: the user's, else the first usual name that the file has."""
+        """The column for a role: the one that the user named, else the first usual name that the file has."""
         named: str | None = getattr(self.options, f"{role}_column")
         if named is not None:
             if named.lower() not in self.types:
@@ -218,12 +218,12 @@ class _Reader:
         column = self._column(role)
         if column is None:
             raise CohortError(
-                f"{self.path.name} has no column that looks like the {role}; it has {', '.join(self.types)}. "
+                f"{self.path.name} has no column with a usual name for the {role}; it has {', '.join(self.types)}. "
                 f"Name it with --{role}-column."
             )
         return column
 
-    def _said(self, columns: dict[str, str | None]) -> str:
+    def _described(self, columns: dict[str, str | None]) -> str:
         named = {role for role in USUAL_NAMES if getattr(self.options, f"{role}_column") is not None}
         named |= {"diagnosis"} if self.options.diagnosis_columns else set()
         named |= {"procedure"} if self.options.procedure_columns else set()
@@ -240,7 +240,7 @@ class _Reader:
 
 
 def _kind_of(column: Any) -> Any:
-    """`diagnosis`, `procedure`, or null from what people write in a kind column."""
+    """`diagnosis`, `procedure` or null, from what people write in a kind column."""
     written = stripped(column).lower()
     branches = [(written.isin(words), ibis.literal(kind)) for kind, words in KIND_WORDS.items()]
     return ibis.cases(*branches, else_=ibis.null())

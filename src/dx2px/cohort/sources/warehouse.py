@@ -1,4 +1,4 @@
-"""The tables of a database: a schema holds them under their official names; rows have no line numbers."""
+"""The tables of a database, in a schema under their official names; rows have no line numbers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import ibis
 
 from dx2px.cohort.engines import Engine
-from dx2px.cohort.sources.tables import Tables
+from dx2px.cohort.sources.source_tables import Tables
 from dx2px.cohort.text_tables import LINE
 from dx2px.errors import CohortError
 
 
 @dataclass(frozen=True)
 class TableName:
-    """A table of a schema, spelt as the database has it."""
+    """A table of a schema, spelled as in the database."""
 
     schema: str
     name: str
@@ -28,16 +28,18 @@ class WarehouseTables(Tables):
     numbered = False
 
     def __init__(self, path: str, engine: Engine) -> None:
-        super().__init__(engine, f"{path} of {engine.place}")
+        super().__init__(engine, f"{path} in {engine.place}")
         self.path = path
         self._tables = self._of_schema(path)
         self._single = None if self._tables else self._table(path)
         if self._tables is None and self._single is None:
-            raise CohortError(f"There is no schema or table {path} in {engine.place} that this user can see.")
+            raise CohortError(
+                f"There is no schema or table {path} in {engine.place}, or this user cannot see it."
+            )
 
     def find(self, name: str) -> TableName | None:
         if self._single is not None:
-            raise CohortError(f"{self.path} is one table; this source needs the schema of its tables.")
+            raise CohortError(f"{self.path} is a table; this source needs the schema that holds its tables.")
         return (self._tables or {}).get(name.lower())
 
     def matching(self, pattern: str) -> list[TableName]:
@@ -46,7 +48,7 @@ class WarehouseTables(Tables):
         tables = self._tables or {}
         found = [tables[name] for name in sorted(tables) if fnmatch.fnmatchcase(name, pattern.lower())]
         if not found:
-            raise CohortError(f"{self.place} has no table named like {pattern}.")
+            raise CohortError(f"{self.place} has no table whose name matches {pattern}.")
         return found
 
     @property
@@ -56,7 +58,7 @@ class WarehouseTables(Tables):
     def second(self, name: str) -> TableName:
         table = self._table(name)
         if table is None:
-            raise CohortError(f"There is no table {name} in {self.engine.place}.")
+            raise CohortError(f"There is no table {name} in {self.engine.place}, or this user cannot see it.")
         return table
 
     def columns(self, table: TableName) -> dict[str, Any]:
@@ -76,14 +78,14 @@ class WarehouseTables(Tables):
         return rows.select(**{LINE: ibis.null().cast("int64")}, **columns)
 
     def _of_schema(self, schema: str) -> dict[str, TableName] | None:
-        """The tables by their name in lower case; of two that differ in case alone, the one in lower case."""
+        """The tables by their name in lower case; of two that differ only in case, the one in lower case."""
         names = self.engine.tables_of(schema)
         if names is None:
             return None
         return {name.lower(): TableName(schema, name) for name in sorted(names)}
 
     def _table(self, path: str) -> TableName | None:
-        """A table by its name, in the schema it names or in the session's own."""
+        """A table by its name, in the schema that the name gives or in the session's own."""
         schema, _, name = path.rpartition(".")
         tables = self._of_schema(schema or self.engine.default_schema)
         return (tables or {}).get(name.lower())

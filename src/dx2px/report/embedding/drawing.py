@@ -1,8 +1,8 @@
-"""The map as SVG with its controls: a mark a code, a switch a chapter, a box to search in.
+"""The map as SVG with its controls: a mark per code, a switch per chapter, a search box.
 
-Every mark is a line of no length, so that its cap is the mark: round for diagnoses, a square on its corner for
-procedures. Its size is that of the line, which does not grow with the picture, so marks look alike on a phone, on paper
-and zoomed. All marks of a chapter and size are one path; the script finds marks by their places.
+Every mark is a line of length zero, of which only the cap is visible: round for diagnoses, a diamond for procedures.
+Line widths do not grow with the picture, so marks look the same on a phone, on paper and zoomed. All marks of one
+chapter and size are one path; the script finds a mark by its place.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dx2px.report.embedding.points import CodeMap
 from dx2px.report.markup import Markup, data_block, el, joined, resource
 
 WIDTH, HEIGHT, EDGE = 1000.0, 760.0, 22.0
-FEWEST = 5  # codes of a chapter that must stand close to each other for its name to be written there
+FEWEST = 5  # codes of a chapter that must be close together for its name to be written there
 _LETTER, _LINE = 10.0, 20.0  # room that a label takes, in units of the map
 KINDS = {"diagnosis": "Diagnoses", "procedure": "Procedures"}
 PACKAGE = "dx2px.report.embedding"
@@ -47,8 +47,7 @@ def draw(map_: CodeMap) -> Markup:
 
 def _picture(map_: CodeMap, xy: NDArray[np.float64]) -> Markup:
     describes = (
-        f"Map of {len(map_):,} codes. With the keyboard: arrows go from code to code, plus and minus zoom, Escape "
-        "lets go."
+        f"Map of {len(map_):,} codes. Keyboard: arrows move between codes, + and - zoom, Escape deselects."
     )
     return el(
         "svg",
@@ -68,7 +67,7 @@ def _picture(map_: CodeMap, xy: NDArray[np.float64]) -> Markup:
 
 
 def _marks(map_: CodeMap, xy: NDArray[np.float64]) -> Iterator[Markup]:
-    """The largest chapters lie below, so that small ones are not covered."""
+    """The largest chapters are drawn first, so that they do not cover small ones."""
     sizes = np.bincount(map_.group_of, minlength=len(map_.groups))
     bands = np.full(len(map_), 2) if map_.bands is None else map_.bands
     for number in np.argsort(-sizes, kind="stable").tolist():
@@ -83,7 +82,7 @@ def _marks(map_: CodeMap, xy: NDArray[np.float64]) -> Iterator[Markup]:
 
 
 def _paths(xy: NDArray[np.float64], one: Group, band: int) -> list[Markup]:
-    """A ring is a mark with a smaller one of the page's colour in it."""
+    """A ring is a mark with a smaller mark in the page's colour on it."""
     cap = "h0" if one.kind == "diagnosis" else "l.01.01"
     d = "".join(f"M{x:.1f} {y:.1f}{cap}" for x, y in xy)
     marks = [el("path", d=d, class_=f"mark size-{band}")]
@@ -91,7 +90,7 @@ def _paths(xy: NDArray[np.float64], one: Group, band: int) -> list[Markup]:
 
 
 def _labels(map_: CodeMap, xy: NDArray[np.float64]) -> list[Markup]:
-    """Names of chapters of diagnoses where they are densest, if they prevail there and names do not overlap."""
+    """Names of diagnosis chapters where they are densest, if they are in the majority and names do not overlap."""
     taken: list[tuple[float, float, float, float]] = []
     texts = []
     families = np.array([one.family for one in map_.groups])[map_.group_of]
@@ -111,7 +110,7 @@ def _labels(map_: CodeMap, xy: NDArray[np.float64]) -> list[Markup]:
 
 
 def _dense(xy: NDArray[np.float64], own: NDArray[np.bool_], family: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """A chapter's marks with most of their own around them, among which its colour prevails, densest first."""
+    """A chapter's marks by how many of its own are around them, if its colour is in the majority there."""
     rows = np.flatnonzero(own)
     near = ((xy[rows, None, :] - xy[None, :, :]) ** 2).sum(axis=2) < (WIDTH / 22) ** 2  # (own, n)
     alike = (near & own).sum(axis=1)
@@ -207,7 +206,7 @@ def _switch(one: Group, number: int, codes: int) -> Markup:
 
 
 def _data(map_: CodeMap, xy: NDArray[np.float64]) -> Markup:
-    """What the script tells of each code."""
+    """What the script shows of each code."""
     return data_block(
         "map-data",
         {
@@ -227,9 +226,9 @@ def _data(map_: CodeMap, xy: NDArray[np.float64]) -> Markup:
 def reading(map_: CodeMap) -> Markup:
     """How to read the map, with the measured share of neighbours that it keeps."""
     text = (
-        f"Codes stand together where the model's vectors are alike (t-SNE of the directions). Of a code's ten nearest "
-        f"by vector, the map keeps {map_.kept:.0%} among its ten nearest; how far apart groups lie means little. "
-        "Chapters of one part of medicine share a colour. Larger marks were met in more training stays."
+        f"{map_.names.name} codes are close together if their vectors are similar (t-SNE of the directions). Of a "
+        f"code's ten nearest by vector, {map_.kept:.0%} are among its ten nearest on the map; distances between groups "
+        "mean little. Chapters of one part of medicine share a colour. Larger marks had more training stays."
     )
     return el("p", joined(text), class_="muted")
 

@@ -1,8 +1,8 @@
-"""Colours of chapters. Nobody tells forty colours apart, so chapters of one part of medicine share a colour, diagnoses
-and procedures alike, and differ by how their mark is filled; which chapter a mark belongs to is also told in words.
+"""Colours of chapters. Nobody can tell forty colours apart, so chapters of one part of medicine share a colour, for
+diagnoses and procedures alike, and differ by how their mark is filled. The chapter is also named in words.
 
-Families are numbered as their colours are in `map.css`: ten hues, lighter and darker ones by turns, so that they stay
-distinct under the usual kinds of colour blindness, and grey for all that belongs to no part of the body.
+Families are numbered like their colours in `map.css`: ten hues, alternately lighter and darker so that they stay
+distinct under the usual kinds of colour blindness, and grey for everything that belongs to no part of the body.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ _ICD10CM = {
     "V00-Y99": (GENERAL, PALE),
     "Z00-Z99": (GENERAL, RING),
 }
-# ICD-10-PCS has no chapters. Its section 0 is cut by body system, the others are taken whole.
+# ICD-10-PCS has no chapters. Section 0 is divided by body system; the other sections are not divided.
 _ICD10PCS = {
     **dict.fromkeys(("00", "01"), (NERVES, FULL)),
     "08": (NERVES, PALE),
@@ -126,7 +126,7 @@ _TABLES = {
 
 @dataclass(frozen=True)
 class Group:
-    """A chapter, or what stands for one, as a map shows it."""
+    """A chapter, or what takes its place, as the map shows it."""
 
     key: str  # canonical heading, such as icd9cm:@390-459
     name: str
@@ -152,7 +152,7 @@ def group(key: str) -> Group:
 
 
 def _short(name: str) -> str:
-    """Titles begin alike; the map and its legend have little room."""
+    """The title without its common opening: the map and its legend have little room."""
     for opening in (
         "Diseases of the ",
         "Operations on the ",

@@ -1,12 +1,12 @@
-"""Places on a plane for the vectors of codes, so that codes with like vectors stand together.
+"""Places on a plane for the vectors of codes, so that codes with similar vectors are close together.
 
-The layout is t-SNE (van der Maaten and Hinton 2008; scikit-learn's), started from the two main directions of the
-vectors, so that a seed fixes it. Of what was tried on the package's first model, plain main directions and a layout by
-forces along the nearest neighbours kept 5 and 25 % of each code's ten nearest; t-SNE kept 53 %, and 400 steps as much
-as 1,000. Neighbours are by cosine, as everywhere: vectors are brought to length 1 first.
+The layout is t-SNE (van der Maaten and Hinton 2008; scikit-learn's), started from the two principal components of the
+vectors, so that a seed fixes it. On the package's first model, the plain principal components kept 5 % of each code's
+ten nearest and a force layout along the nearest neighbours 25 %; t-SNE kept 53 %, and 400 steps as much as 1,000.
+Neighbours are by cosine, as everywhere, so vectors are first scaled to length 1.
 
-What is near on the map was mostly near among the vectors; `kept_neighbours` measures how much of it was. What is far
-apart, how large a group looks and how groups lie to each other means little.
+What is near on the map was mostly near among the vectors; `kept_neighbours` measures how much. Large distances, the
+size of a group and the position of groups to each other mean little.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.errors import InputError
-from dx2px.evaluation.neighbourhoods import nearest
-from dx2px.model.ranking import top_l
+from dx2px.report.neighbourhoods import nearest
+from dx2px.scoring.ranking import top_l
+from dx2px.scoring.segments import directions
 
 Places = NDArray[np.float64]
 Vectors = NDArray[np.floating[Any]]
-FEWEST = 3  # vectors that are laid out; fewer stand in a row
+FEWEST = 3  # vectors that are laid out; fewer are placed in a row
 _BLOCK = 1024
 
 
@@ -31,9 +32,9 @@ _BLOCK = 1024
 class LayoutConfig:
     """How a map is laid out."""
 
-    perplexity: float = 20.0  # about how many neighbours a code is kept near to
+    perplexity: float = 20.0  # about how many neighbours a code is kept close to
     steps: int = 400
-    angle: float = 0.8  # how far apart codes may be taken for one when they push; coarser is faster
+    angle: float = 0.8  # how coarsely distant codes are lumped together; coarser is faster
     seed: int = 0
 
 
@@ -53,14 +54,7 @@ def lay_out(X: Vectors, config: LayoutConfig | None = None) -> Places:
         init="pca",
         random_state=config.seed,
     )
-    return _to_square(layout.fit_transform(unit(X)).astype(np.float64))
-
-
-def unit(X: Vectors) -> NDArray[np.float32]:
-    """The vectors, each of length 1."""
-    lengths = np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
-    found: NDArray[np.float32] = (X / lengths).astype(np.float32)
-    return found
+    return _to_square(layout.fit_transform(directions(X).astype(np.float32)).astype(np.float64))
 
 
 def kept_neighbours(X: Vectors, places: Places, count: int = 10) -> float:
@@ -84,7 +78,7 @@ def _nearest_places(places: Places, rows: NDArray[np.int64], count: int) -> NDAr
 
 
 def _to_square(places: Places) -> Places:
-    """The longer axis across, each axis stretched to the square's side: distances mean little as it is."""
+    """Turn the longer axis across and stretch both to the square: distances mean little anyway."""
     span = np.ptp(places, axis=0)
     turned = places if span[0] >= span[1] else places[:, ::-1]
     found: Places = (turned - turned.min(axis=0)) / np.maximum(np.ptp(turned, axis=0), 1e-12)

@@ -18,7 +18,7 @@
 
   const kindOf = (i) => data.groups[data.group[i]].kind;
   const shown = (i) => !hidden.has(data.group[i]);
-  const unit = () => 1 / (picture.getScreenCTM()?.a || 1); // of the map, for a pixel of the screen
+  const unit = () => 1 / (picture.getScreenCTM()?.a || 1); // of the map, per pixel of the screen
 
   function look() {
     const w = whole / view.zoom, h = tall / view.zoom;
@@ -200,7 +200,7 @@
     choose(-1);
     results.hidden = !wanted.length;
     search.setAttribute("aria-expanded", String(!results.hidden));
-    if (wanted.length) status.textContent = hits.length ? `${hits.length} codes found.` : "No code of this model fits.";
+    if (wanted.length) status.textContent = hits.length ? `${hits.length} codes found.` : "No code of this model matches.";
     else letGo();
   }
   function choose(place) {

@@ -1,4 +1,4 @@
-"""The map alone, as a page."""
+"""The map of the codes as a page of its own."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dx2px.report.markup import document, el, resource
 from dx2px.storage import write_text
 
 SCOPE = (
-    "The vectors come from how stays were coded, for billing. Codes are near where they were coded in like company; "
-    "that is no statement on medicine and no medical advice."
+    "The vectors come from how stays were coded, for billing. Codes are near if they were coded in similar stays. "
+    "That says nothing about medicine and is not medical advice."
 )
 
 

@@ -1,19 +1,20 @@
-"""What a map shows of every code: its place, title, chapter, how common it was, and its nearest codes."""
+"""What the map shows of every code: its place, title, chapter, frequency and nearest codes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.codes import dotted, title
-from dx2px.evaluation.breakdown import BANDS, band_name
-from dx2px.evaluation.neighbourhoods import nearest
-from dx2px.inference import Model
+from dx2px.answers import Model
+from dx2px.codes import Notation, title
+from dx2px.report.breakdown import BANDS, band_name
 from dx2px.report.embedding.families import Group, group, heading
 from dx2px.report.embedding.layout import LayoutConfig, Places, kept_neighbours, lay_out
+from dx2px.report.neighbourhoods import nearest
 
 NEAREST = 5  # codes that lines are drawn to
 
@@ -27,7 +28,7 @@ class CodeMap:
     places: Places  # (n, 2) from 0 to 1
     groups: tuple[Group, ...]  # those that occur
     group_of: NDArray[np.int64]  # (n,)
-    bands: NDArray[np.int64] | None  # (n,) of the number of training stays; None where it is not known
+    bands: NDArray[np.int64] | None  # (n,) of the number of training stays; None if that is not known
     nearest: NDArray[np.int32]  # (n, NEAREST)
     kept: float  # share of the ten nearest by vector that are among the ten nearest on the map
 
@@ -37,16 +38,21 @@ class CodeMap:
     @property
     def shown(self) -> list[str]:
         """The codes as people write them."""
-        return [dotted(code) for code in self.codes]
+        return [self.names.write(code) for code in self.codes]
+
+    @cached_property
+    def names(self) -> Notation:
+        """How the codes are written."""
+        return Notation.of(self.codes)
 
     @staticmethod
     def band_names() -> list[str]:
-        """The words for every band."""
+        """Every band in words."""
         return [f"{band_name(band)} training stays" for band in range(len(BANDS) + 1)]
 
 
 def code_map(model: Model, config: LayoutConfig | None = None) -> CodeMap:
-    """The map of a model that has vectors; a `ModelError` says so of one that has none."""
+    """The map of a model with vectors; a `ModelError` for one without."""
     X = np.concatenate([model.diagnosis_vectors, model.procedure_vectors])
     codes = (*model.files.diagnoses, *model.files.procedures)
     places = lay_out(X, config)

@@ -1,16 +1,16 @@
-"""Where the model does well and where not, and what it takes for what."""
+"""Where the model does well and where it does not, and which procedures it confuses."""
 
 from __future__ import annotations
 
 from itertools import groupby
 
-from dx2px.evaluation.breakdown import Breakdown, Group
-from dx2px.evaluation.subgroups import SMALLEST
+from dx2px.report.breakdown import Breakdown, Group
 from dx2px.report.embedding.families import group
 from dx2px.report.markup import Child, Markup, el
 from dx2px.report.page.charts import bar_cell
 from dx2px.report.page.content import Content
 from dx2px.report.page.words import code, percent, section, small_note, table
+from dx2px.scoring.subgroups import SMALLEST
 
 
 def breakdown_section(content: Content) -> Markup:
@@ -18,17 +18,22 @@ def breakdown_section(content: Content) -> Markup:
     parts: list[Child] = [
         el(
             "p",
-            "Bars run from 0 to 100 %; the line through their end is a 90 % interval. Few entries mean wide intervals.",
+            "Bars run from 0 to 100 %; the line through the end of a bar is a 90 % interval.",
         ),
         el("h3", "Stays, by the chapter of their first-listed diagnosis"),
         _chapters(content.chapters, "stays", "F1@5"),
-        el("h3", "Coded procedures found among the first ten, by their chapter"),
-        _chapters(content.procedures, "entries", "found"),
+        el("h3", "Coded procedures found in the top ten, by their chapter"),
+        _chapters(content.procedures, "coded procedures", "found in the top ten"),
     ]
     if content.frequencies is not None:
         parts += [
-            el("h3", "Coded procedures found among the first ten, by how often they were in training"),
-            _groups(content.frequencies, "training stays with the procedure", "entries", "found"),
+            el("h3", "Coded procedures found in the top ten, by their frequency in training"),
+            _groups(
+                content.frequencies,
+                "training stays with the procedure",
+                "coded procedures",
+                "found in the top ten",
+            ),
         ]
     if content.groups:
         parts += [el("h3", "Groups of stays"), *_subgroups(content)]
@@ -36,22 +41,30 @@ def breakdown_section(content: Content) -> Markup:
 
 
 def confusion_section(content: Content) -> Markup:
-    """The pairs that stand in each other's place most often."""
+    """The pairs of procedures that are confused most often."""
     first = percent(content.wrong_first / len(content.metrics))
     rows: list[list[Child]] = [
-        [code(one.instead), code(one.coded), f"{one.stays:,}", percent(one.share)]
+        [
+            code(one.instead, content.names),
+            code(one.coded, content.names),
+            f"{one.stays:,}",
+            percent(one.share),
+        ]
         for one in content.confusions
     ]
-    told = (
-        f"In {first} of the stays the procedure ranked first was not coded. Then the coded procedure that ranked "
-        f"highest is set beside it; pairs of at least {SMALLEST} stays are listed. Many are near relatives, or one of "
+    reading = (
+        f"In {first} of the stays the procedure ranked first was not coded. The table pairs it with the stay's highest "
+        f"ranked coded procedure, and lists pairs found in at least {SMALLEST} stays. Many are close relatives, or "
         "several ways to code the same care: a difference is not always a mistake, and not always the model's."
     )
     found = table(
-        ["ranked first, not coded", "coded", "stays", "of these"], rows, numbers=(2, 3), stacked=True
+        ["ranked first, not coded", "coded", "stays", "share of these stays"],
+        rows,
+        numbers=(2, 3),
+        stacked=True,
     )
-    none = el("p", f"No pair is met in {SMALLEST} stays or more.", class_="muted")
-    return section("confusions", "Most frequent confusions", el("p", told), found if rows else none)
+    none = el("p", f"No pair occurs in {SMALLEST} stays or more.", class_="muted")
+    return section("confusions", "Most frequent confusions", el("p", reading), found if rows else none)
 
 
 def _chapters(found: Breakdown, what: str, measure: str) -> Markup:
@@ -68,7 +81,7 @@ def _groups(found: Breakdown, name: str, what: str, measure: str) -> Markup:
     return el(
         "div",
         table([name, what, measure, ""], rows, numbers=(1, 2), bars=(3,)),
-        [el("p", note.strip(), class_="muted")] if note else None,
+        el("p", note, class_="muted") if note else None,
     )
 
 
@@ -77,12 +90,12 @@ def _bar(one: Group, measure: str) -> Markup:
 
 
 def _subgroups(content: Content) -> list[Markup]:
-    """The model is not told these columns."""
+    """F1@5 by columns of the cohort that the model does not see."""
     parts = [
         el(
             "p",
-            "F1@5 by what the cohort knows of its stays. The model is not told these columns: differences show where "
-            f"diagnoses say more, or less, of what is coded. Groups below {SMALLEST} stays are left out.",
+            "F1@5 by other columns of the cohort. The model does not see them: differences show where diagnoses say "
+            f"more, or less, about what is coded. Groups smaller than {SMALLEST} stays are left out.",
             class_="muted",
         )
     ]

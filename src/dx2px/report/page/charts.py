@@ -1,6 +1,6 @@
-"""Charts as inline SVG: text that can be selected, colours by style sheet, so that they follow the reader's theme.
+"""Charts as inline SVG: text can be selected, and colours come from the style sheet, so they follow the theme.
 
-All are drawn in a frame of one width, about that of a phone, and scale with the column they stand in.
+All have one width, about that of a phone, and scale with their column.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Scale = Callable[[float], float]
 
 @dataclass(frozen=True)
 class Bar:
-    """A column of a histogram: what stands below it, how high it is, and what a pointer over it is told."""
+    """A column of a histogram: its label, its height, and the words that appear under the pointer."""
 
     label: str
     height: float
-    told: str
+    words: str
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Line:
 
 
 def histogram(bars: Sequence[Bar], across: str, up: str, series: int = 0) -> Markup:
-    """Columns side by side; every label that has room is written."""
+    """Columns side by side; labels are written where there is room."""
     top = nice_top(max((bar.height for bar in bars), default=1.0))
     y = _linear(0, top, HEIGHT - BOTTOM, TOP)
     step = (WIDTH - LEFT - RIGHT) / max(len(bars), 1)
@@ -46,7 +46,7 @@ def histogram(bars: Sequence[Bar], across: str, up: str, series: int = 0) -> Mar
         left = LEFT + place * step + step * 0.1
         box = el(
             "rect",
-            el("title", bar.told),
+            el("title", bar.words),
             x=left,
             y=y(bar.height),
             width=step * 0.8,
@@ -114,20 +114,20 @@ def log_scatter(groups: Sequence[Line], across: str, up: str) -> Markup:
     ]
     for series, group in enumerate(groups):
         for a, b in zip(group.x, group.y, strict=True):
-            told = el("title", f"{group.name}: given {_share(a)}, coded {_share(b)}")
+            words = el("title", f"{group.name}: given {_share(a)}, coded {_share(b)}")
             place = {"cx": x(math.log10(a)), "cy": y(math.log10(b))}
-            parts.append(el("circle", told, **place, r="4.5", class_=f"dot-{series}"))
+            parts.append(el("circle", words, **place, r="4.5", class_=f"dot-{series}"))
         top = TOP + 12 + 18 * series
         parts.append(el("circle", cx=LEFT + 14, cy=top - 4, r="4.5", class_=f"dot-{series}"))
         parts.append(el("text", group.name, x=LEFT + 26, y=top, class_="name"))
     return _chart(parts, f"{up} beside {across}")
 
 
-def bar_cell(value: float, most: float, margin: float = 0.0, told: str = "", series: int = 0) -> Markup:
-    """A bar for a cell of a table, with the interval as a line through its end."""
+def bar_cell(value: float, most: float, margin: float = 0.0, words: str = "", series: int = 0) -> Markup:
+    """A bar for a cell of a table, with its interval as a line through its end."""
     to = 100 / most
     parts = [
-        el("title", told),
+        el("title", words),
         el("rect", x="0", y="1", width="100%", height="13", rx="2", class_="track"),
         el(
             "rect",
@@ -142,20 +142,20 @@ def bar_cell(value: float, most: float, margin: float = 0.0, told: str = "", ser
     if margin:
         ends = [f"{min(max((value + side * margin) * to, 0), 100):.2f}%" for side in (-1, 1)]
         parts.append(el("line", x1=ends[0], x2=ends[1], y1="7.5", y2="7.5", class_="whisker"))
-    return el("svg", parts, role="img", aria_label=told)
+    return el("svg", parts, role="img", aria_label=words)
 
 
-def share_cell(share: float, chance: float, possible: float, told: str) -> Markup:
-    """A share from 0 to 1 as a bar in a track as long as was possible, with a mark where chance stands."""
+def share_cell(share: float, chance: float, possible: float, words: str) -> Markup:
+    """A share from 0 to 1 as a bar, in a track as long as the share could be, with a mark at chance."""
     parts = [
-        el("title", told),
+        el("title", words),
         el("rect", x="0", y="1", width=f"{100 * possible:.2f}%", height="13", rx="2", class_="track"),
         el("rect", x="0", y="1", width=f"{100 * share:.2f}%", height="13", rx="2", class_="fill-0"),
         el(
             "line", x1=f"{100 * chance:.2f}%", x2=f"{100 * chance:.2f}%", y1="-1", y2="16", class_="tick-mark"
         ),
     ]
-    return el("svg", parts, role="img", aria_label=told)
+    return el("svg", parts, role="img", aria_label=words)
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
@@ -172,14 +172,14 @@ def nice_step(rough: float) -> float:
 
 
 def nice_top(high: float) -> float:
-    """The first round number from the highest value on."""
+    """The first round number at or above the highest value."""
     step = nice_step(max(high, 1e-9) / 5)
     return step * math.ceil(high / step - 1e-9)
 
 
-def _chart(parts: Sequence[Markup], told: str, more: str = "") -> Markup:
+def _chart(parts: Sequence[Markup], words: str, more: str = "") -> Markup:
     kind = f"chart {more}".strip()
-    return el("svg", parts, class_=kind, viewBox=f"0 0 {WIDTH:g} {HEIGHT:g}", role="img", aria_label=told)
+    return el("svg", parts, class_=kind, viewBox=f"0 0 {WIDTH:g} {HEIGHT:g}", role="img", aria_label=words)
 
 
 def _linear(low: float, high: float, start: float, end: float) -> Scale:
@@ -216,7 +216,7 @@ def _names(across: str, up: str) -> list[Markup]:
 
 
 def _beside(last: float, first: float) -> float:
-    """Above the end of a line that fell, below that of one that rose, where it leaves room."""
+    """Above the end of a line that fell, below the end of one that rose: there is room."""
     return last - 10 if last > first else last + 20
 
 

@@ -1,48 +1,56 @@
-"""The cohort in a report: codes a stay, most frequent codes."""
+"""The cohort in a report: codes per stay, most frequent codes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from dx2px.codes import Notation
 from dx2px.cohort import KindSummary
-from dx2px.evaluation.subgroups import SMALLEST
 from dx2px.report.markup import Markup, el
 from dx2px.report.page.charts import Bar, histogram
 from dx2px.report.page.content import Content
 from dx2px.report.page.words import code, figure, percent, section, table
+from dx2px.scoring.subgroups import SMALLEST
 
 
 def cohort_section(content: Content) -> Markup:
     """The paper's Figure 2, and which codes are common."""
     summary = content.summary
-    settings = ", ".join(f"{name} {value}" for name, value in summary.settings.items() if value is not None)
+    settings = ", ".join(
+        _setting(name, value) for name, value in summary.settings.items() if value is not None
+    )
     people = "" if summary.patients is None else f" of {summary.patients:,} patients"
     return section(
         "cohort",
         "Cohort",
         el(
             "p",
-            f"All {summary.stays:,} stays{people} of {content.cohort_name} (source {summary.source or 'unknown'}"
-            f"{f'; {settings}' if settings else ''}), not the measured part alone. Bars of fewer than {SMALLEST} stays "
-            "are joined with their neighbours.",
+            f"All {summary.stays:,} stays{people} in {content.cohort_name} (source {summary.source or 'unknown'}"
+            f"{f'; {settings}' if settings else ''}), not only the measured ones. Bars of fewer than {SMALLEST} stays "
+            "are merged with their neighbours.",
         ),
         el(
             "div",
-            _codes_a_stay("diagnoses", summary.diagnoses, 0),
-            _codes_a_stay("procedures", summary.procedures, 1),
+            _codes_per_stay("diagnoses", summary.diagnoses, 0),
+            _codes_per_stay("procedures", summary.procedures, 1),
             class_="figures",
         ),
         el(
             "details",
             el("summary", "Most frequent codes"),
-            _frequent(summary.diagnoses),
-            _frequent(summary.procedures),
+            _frequent("diagnosis", summary.diagnoses, content.names),
+            _frequent("procedure", summary.procedures, content.names),
         ),
     )
 
 
+def _setting(name: str, value: Any) -> str:
+    return f"{name.replace('_', ' ')} {f'{value:.3g}' if isinstance(value, float) else value}"
+
+
 def pooled(histogram: Sequence[int], least: int = SMALLEST) -> list[tuple[int, int, int]]:
-    """Bars (from, to, stays) of at least `least` stays each: small ones are joined from the high end downwards."""
+    """Bars (from, to, stays) of at least `least` stays each; small ones are merged from the high end downwards."""
     bars: list[tuple[int, int, int]] = []
     high, stays = len(histogram) - 1, 0
     for n in range(len(histogram) - 1, -1, -1):
@@ -56,13 +64,13 @@ def pooled(histogram: Sequence[int], least: int = SMALLEST) -> list[tuple[int, i
     return bars[::-1]
 
 
-def _codes_a_stay(name: str, kind: KindSummary, series: int) -> Markup:
+def _codes_per_stay(name: str, kind: KindSummary, series: int) -> Markup:
     bars = [
         Bar(_span(low, high, kind), stays, f"{_span(low, high, kind)} {name}: {stays:,} stays")
         for low, high, stays in pooled(kind.histogram)
     ]
-    chart = histogram(bars, f"{name} in a stay", "stays", series)
-    return figure(f"{name.capitalize()} in a stay: mean {kind.mean:.1f}, median {kind.median:g}", chart)
+    chart = histogram(bars, f"{name} per stay", "number of stays", series)
+    return figure(f"{name.capitalize()} per stay: mean {kind.mean:.1f}, median {kind.median:g}", chart)
 
 
 def _span(low: int, high: int, kind: KindSummary) -> str:
@@ -71,10 +79,10 @@ def _span(low: int, high: int, kind: KindSummary) -> str:
     return f"{low}+" if high == len(kind.histogram) - 1 else f"{low}–{high}"
 
 
-def _frequent(kind: KindSummary) -> Markup:
+def _frequent(name: str, kind: KindSummary, names: Notation) -> Markup:
     rows = [
-        [code(one.code), f"{one.stays:,}", percent(one.share)]
+        [code(one.code, names), f"{one.stays:,}", percent(one.share)]
         for one in kind.frequent
         if one.stays >= SMALLEST
     ]
-    return table(["code", "stays", "of all"], rows, numbers=(1, 2))
+    return table([name, "stays", "share of stays"], rows, numbers=(1, 2))

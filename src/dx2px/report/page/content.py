@@ -1,16 +1,18 @@
-"""All that a report tells, measured once."""
+"""Everything a report shows, measured once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
-from dx2px.codes import chapter
+from dx2px.answers import Explanation, Model, Neighbors
+from dx2px.codes import Notation, chapter
 from dx2px.cohort import Cohort, Summary, describe
 from dx2px.errors import InputError
-from dx2px.evaluation.breakdown import (
+from dx2px.report.breakdown import (
     Breakdown,
     Confusion,
     Ranking,
@@ -20,17 +22,16 @@ from dx2px.evaluation.breakdown import (
     confusions,
     rank_stays,
 )
-from dx2px.evaluation.examples import choose_stays
-from dx2px.evaluation.metrics import AT, Metrics, evaluate_ranking
-from dx2px.evaluation.neighbourhoods import Sharing, neighbourhoods
-from dx2px.evaluation.parts import Measured, measured_part
-from dx2px.evaluation.reliability import Reliability, reliability
-from dx2px.evaluation.subgroups import SMALLEST, Subgroup, subgroups
-from dx2px.inference import Explanation, Model, Neighbors
-from dx2px.model.ranking import top_l
 from dx2px.report.embedding import CodeMap, LayoutConfig, code_map
 from dx2px.report.embedding.families import heading
+from dx2px.report.examples import choose_stays
+from dx2px.report.neighbourhoods import Sharing, neighbourhoods
 from dx2px.report.page.landmarks import landmarks
+from dx2px.scoring.measured import Measured, measured_part
+from dx2px.scoring.metrics import AT, Metrics, evaluate_ranking
+from dx2px.scoring.ranking import top_l
+from dx2px.scoring.reliability import Reliability, reliability
+from dx2px.scoring.subgroups import SMALLEST, Subgroup, subgroups
 
 Say = Callable[[str], None]
 EXPLAINED = 5  # most probable procedures of a shown stay
@@ -38,11 +39,11 @@ EXPLAINED = 5  # most probable procedures of a shown stay
 
 @dataclass(frozen=True)
 class ReportConfig:
-    """What a report holds beside what it always holds."""
+    """The choices a user has."""
 
-    stays: int = 10  # explained ones; 0 for none
-    part: str | None = None  # of the cohort; None is the test part of the model's own, all of another
-    neighbours: int = 3  # of each kind in the table of well-known codes
+    stays: int = 10  # to explain; 0 for none
+    part: str | None = None  # of the cohort; None: the test part of the model's own cohort, all of another
+    neighbours: int = 3  # of each kind, in the table of well-known codes
     layout: LayoutConfig = field(default_factory=LayoutConfig)
 
     def __post_init__(self) -> None:
@@ -52,7 +53,7 @@ class ReportConfig:
 
 @dataclass(frozen=True, eq=False)
 class ShownStay:
-    """A stay of the cohort, without its identifier: its codes and what the model makes of them."""
+    """A stay of the cohort, without its identifier: its codes and the model's explanation."""
 
     coded: frozenset[str]
     explanation: Explanation
@@ -60,7 +61,7 @@ class ShownStay:
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """What is told of a model's vectors."""
+    """What a report shows of a model's vectors."""
 
     map: CodeMap
     sharing: tuple[Sharing, ...]
@@ -74,6 +75,7 @@ class Content:
     model: Model
     name: str
     cohort_name: str
+    names: Notation  # how codes are written
     summary: Summary
     measured: Measured
     metrics: Metrics
@@ -101,7 +103,9 @@ def measure(
     """Measure a model on a part of its own cohort, or on all stays of another."""
     measured = measured_part(model.files, cohort, config.part)
     if len(measured.stays) < SMALLEST:
-        raise InputError(f"A report tells no count below {SMALLEST}, so it cannot be made of so few stays.")
+        raise InputError(
+            f"A report shows no count below {SMALLEST}, and there are fewer stays than that: choose a larger cohort."
+        )
     say(f"ranking the procedures of {len(measured.stays):,} stays")
     ranking = rank_stays(model.scorer.scores, measured.stays)
     metrics, counts = ranking.metrics(), model.files.procedure_counts
@@ -114,6 +118,7 @@ def measure(
         model=model,
         name=name,
         cohort_name=cohort_name,
+        names=_names(model, cohort),
         summary=describe(cohort),
         measured=measured,
         metrics=metrics,
@@ -130,6 +135,11 @@ def measure(
     )
 
 
+def _names(model: Model, cohort: Cohort) -> Notation:
+    vocabularies = (model.files.diagnoses, model.files.procedures)
+    return Notation.of(chain(*vocabularies, cohort.diagnosis_vocabulary, cohort.procedure_vocabulary))
+
+
 def _trust(model: Model, stays: Cohort) -> Reliability | None:
     calibration = model.files.calibration
     if calibration is None:
@@ -138,7 +148,7 @@ def _trust(model: Model, stays: Cohort) -> Reliability | None:
 
 
 def _popular(counts: np.ndarray, stays: Cohort) -> Metrics:
-    """The same most frequent procedures for every stay: what a model must beat."""
+    """Recommend the same most frequent procedures for every stay: what a model must beat."""
     best = top_l(counts[None, :].astype(np.float64), min(max(AT), len(counts)))
     return evaluate_ranking(np.repeat(best, len(stays), axis=0), stays.procedures)
 
@@ -152,7 +162,7 @@ def _stays(model: Model, ranking: Ranking, number: int) -> tuple[ShownStay, ...]
 
 
 def _shown(model: Model, ranking: Ranking, row: int) -> ShownStay:
-    """The most probable procedures, then those coded beyond them."""
+    """The most probable procedures, then the other coded ones."""
     stays = ranking.stays
     coded = frozenset(stays.procedures_of(row))
     best = [stays.procedure_vocabulary[int(index)] for index in ranking.best[row, :EXPLAINED]]
@@ -163,7 +173,7 @@ def _shown(model: Model, ranking: Ranking, row: int) -> ShownStay:
 
 
 def _vectors(model: Model, config: ReportConfig) -> Vectors | None:
-    """None for methods without vectors."""
+    """None if the method has no vectors."""
     files = model.files
     if not {"U", "V"} <= files.arrays.keys():
         return None

@@ -1,4 +1,4 @@
-"""The sections in their order, as one page, and the file it is written to."""
+"""The report as one page: its sections in order, and the file it is written to."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dx2px.model.folder import ModelFiles
+from dx2px.scoring.folder import ModelFiles
 
 WELL_KNOWN = (
     "icd9cm:4280",  # heart failure

@@ -1,4 +1,4 @@
-"""The head of a report: what was measured, on what, and the row of the paper's Table 1."""
+"""The head of a report: what was measured, on which stays, and the numbers of the paper's Table 1."""
 
 from __future__ import annotations
 
@@ -6,33 +6,37 @@ import math
 
 import numpy as np
 
-from dx2px.evaluation.breakdown import HALF_WIDTH
-from dx2px.evaluation.metrics import Metrics
-from dx2px.evaluation.projection import ProjectionCounts
+from dx2px.codes import Notation
+from dx2px.cohort.projection import ProjectionCounts
+from dx2px.report.breakdown import HALF_WIDTH
 from dx2px.report.markup import Child, Markup, el
 from dx2px.report.page.content import Content
 from dx2px.report.page.words import SCOPE, few, section, table
+from dx2px.scoring.metrics import Metrics
 
 
 def head(content: Content) -> list[Markup]:
     """Title, scope and the main numbers."""
     files = content.model.files
     metrics = content.metrics
+    model_names = Notation.of((*files.diagnoses, *files.procedures))
     facts = [
         ("stays measured", f"{len(metrics):,}", _part(content)),
         (
             "diagnoses · procedures",
             f"{len(files.diagnoses):,} · {len(files.procedures):,}",
-            "codes the model knows",
+            f"{model_names.name} codes that the model knows",
         ),
         ("F1@5", f"{metrics.mean('f1')[5]:.1f}%", "mean over stays"),
-        ("recall@10", f"{metrics.mean('recall')[10]:.1f}%", "of a stay's procedures"),
+        ("recall@10", f"{metrics.mean('recall')[10]:.1f}%", "of a stay's coded procedures"),
     ]
     if content.trust is not None:
-        facts.append(("calibration error", f"{content.trust.top.ece:.3f}", "ten most probable of each stay"))
+        facts.append(
+            ("calibration error", f"{content.trust.top.ece:.3f}", "ten most probable per stay; 0 is best")
+        )
     tiles = [el("div", el("dt", name), el("dd", value, el("small", note))) for name, value, note in facts]
     return [
-        el("h1", f"Report of {content.name}"),
+        el("h1", f"Report on {content.name}"),
         el("p", f"Method {files.method}, measured on {content.cohort_name}.", class_="muted"),
         el("p", SCOPE, class_="scope"),
         el("dl", tiles, class_="facts"),
@@ -40,30 +44,32 @@ def head(content: Content) -> list[Markup]:
 
 
 def accuracy_section(content: Content) -> Markup:
-    """Recall, precision and F1 of the first 1, 3, 5 and 10, beside what popularity alone gives."""
+    """Recall, precision and F1 of the top 1, 3, 5 and 10, compared with popularity."""
     metrics, popular = content.metrics, content.popular
-    heads = ["%", "recall", "precision", "F1"]
+    heads = ["", "recall (%)", "precision (%)", "F1 (%)"]
     if popular is not None:
-        heads.append("F1, popularity")
+        heads.append("F1 of popularity (%)")
     rows = [_row(metrics, popular, place) for place in range(len(metrics.at))]
-    told = (
-        f"Means over {len(metrics):,} stays ({_part(content)}). Recall: the share of a stay's coded procedures among "
-        "the first so many; precision: the share of these that were coded; F1: their harmonic mean, averaged over "
-        "stays. ± is half of a 90 % interval over stays."
+    reading = (
+        f"Means over {len(metrics):,} stays ({_part(content)}). Recall: the share of a stay's coded procedures that "
+        "are in the top list. Precision: the share of the list that was coded. F1: the harmonic mean of the two, "
+        "averaged over stays. ± is half of a 90 % interval."
     )
     if popular is not None:
-        told += " The last column recommends the same most frequent procedures to everybody: what a model must beat."
+        reading += (
+            " Popularity recommends the same most frequent procedures for every stay: a model must beat it."
+        )
     return section(
         "accuracy",
         "Accuracy",
-        el("p", told),
+        el("p", reading),
         table(heads, rows, numbers=range(1, len(heads))),
         _set_aside(content.measured.counts) if content.measured.counts is not None else None,
     )
 
 
 def _row(metrics: Metrics, popular: Metrics | None, place: int) -> list[Child]:
-    """A row of the table: the first so many recommendations."""
+    """A row of the table: one length of the list."""
     cells: list[Child] = [f"top {metrics.at[place]}"]
     for measure in ("recall", "precision", "f1"):
         values = 100 * getattr(metrics, measure)[:, place]
@@ -75,21 +81,21 @@ def _row(metrics: Metrics, popular: Metrics | None, place: int) -> list[Child]:
 def _part(content: Content) -> str:
     if content.measured.counts is not None:
         return "a cohort it did not learn from"
-    return {"test": "held out, the test part", "train": "training part", "all": "all stays"}[
+    return {"test": "test stays, not used for learning", "train": "training stays", "all": "all stays"}[
         content.measured.part
     ]
 
 
 def _set_aside(counts: ProjectionCounts) -> Markup:
     asides = (("diagnoses", counts.diagnoses), ("procedures", counts.procedures))
-    told = " ".join(
+    left_out = " ".join(
         f"{one.codes_set_aside:,} of {one.codes:,} distinct {kind} ({few(one.entries_set_aside)} of {one.entries:,} "
-        f"entries) are unknown to the model and were set aside."
+        f"entries) are unknown to the model and were left out."
         for kind, one in asides
     )
     return el(
         "p",
-        f"The model did not learn from this cohort. {told} {counts.stays_kept:,} of {counts.stays:,} stays keep a "
-        "diagnosis and a procedure.",
+        f"The model did not learn from this cohort. {left_out} {counts.stays_kept:,} of {counts.stays:,} stays still "
+        "have a diagnosis and a procedure, and were measured.",
         class_="notice",
     )

@@ -1,27 +1,28 @@
-"""Explained stays of a report: diagnoses with their significance, procedures with their shares."""
+"""The explained stays of a report: diagnoses with their significance, procedures with their reasons."""
 
 from __future__ import annotations
 
-from dx2px.evaluation.examples import RULE
-from dx2px.inference import Diagnosis, Procedure
-from dx2px.inference.results import shown_probability
-from dx2px.report.markup import Child, Markup, el
+from dx2px.answers import Diagnosis, Procedure
+from dx2px.answers.results import shown_probability
+from dx2px.codes import Notation
+from dx2px.report.examples import RULE
+from dx2px.report.markup import Child, Markup, el, table
 from dx2px.report.page.charts import bar_cell
 from dx2px.report.page.content import Content, ShownStay
-from dx2px.report.page.words import bare, code, percent, section, shown
+from dx2px.report.page.words import bare, code, percent, section
 
 SHADES = (0.05, 0.2, 0.45, 0.7)
-LEADING = 3  # reasons told in words
+LEADING = 3  # reasons in words
 NOTICE = (
-    "These are stays of the cohort, with their codes as coded and without identifiers. A combination of codes may "
-    "still point to a person for whoever knows them: treat this page as you treat the cohort."
+    "These are stays of the cohort, with their codes but without identifiers. Someone who knows a person may still "
+    "recognise them by their codes: keep this page as safe as the cohort."
 )
 
 
 def stays_section(content: Content) -> Markup:
-    """What the model makes of single stays, chosen by a rule."""
+    """How the model explains single stays, chosen by a rule."""
     if not content.stays:
-        return section("stays", "Explained stays", el("p", "None are shown."))
+        return section("stays", "Explained stays", el("p", "No stays are shown."))
     plan = content.stays[0].explanation.plan
     return section(
         "stays",
@@ -30,37 +31,36 @@ def stays_section(content: Content) -> Markup:
         el("p", f"The rule: {RULE}"),
         el(
             "p",
-            "Rows are the stay's diagnoses with their significance; columns its five most probable procedures, then "
-            f"those coded beyond them; cells the share of each diagnosis in a procedure. {plan.reading} "
-            f"{plan.faithfulness}",
+            "Rows are the stay's diagnoses with their significance. Columns are its five most probable procedures, "
+            "then its other coded ones. Cells are the share of a diagnosis in a procedure. "
+            f"{plan.reading} {plan.faithfulness}",
         ),
-        [_stay(number, one) for number, one in enumerate(content.stays, start=1)],
+        [_stay(number, one, content.names) for number, one in enumerate(content.stays, start=1)],
     )
 
 
-def _stay(number: int, one: ShownStay) -> Markup:
-    told = one.explanation
-    found = sum(p.code in one.coded for p in told.procedures if (p.rank or 0) <= 5)
-    name = f"Stay {number}: {found} of its {len(one.coded)} coded procedures among the first five"
-    return el("article", el("h3", name), _shares(one), _procedures(one), class_="stay")
+def _stay(number: int, one: ShownStay, names: Notation) -> Markup:
+    found = sum(p.code in one.coded for p in one.explanation.procedures if (p.rank or 0) <= 5)
+    name = f"Stay {number}: {found} of its {len(one.coded)} coded procedures in the top five"
+    return el("article", el("h3", name), _shares(one, names), _procedures(one, names), class_="stay")
 
 
-def _shares(one: ShownStay) -> Markup:
-    told = one.explanation
-    most = max(d.significance for d in told.diagnoses)
+def _shares(one: ShownStay, names: Notation) -> Markup:
+    diagnoses, procedures = one.explanation.diagnoses, one.explanation.procedures
+    most = max(d.significance for d in diagnoses)
     heads: list[Child] = [
         el("th", "diagnosis", scope="col"),
         el("th", "significance", scope="col"),
-        *(el("th", bare(p.code), scope="col", class_="share") for p in told.procedures),
+        *(el("th", bare(p.code, names), scope="col", class_="share") for p in procedures),
     ]
-    rows = [el("tr", _diagnosis(d, most), [_share(d, p) for p in told.procedures]) for d in told.diagnoses]
-    return el("div", el("table", el("thead", el("tr", heads)), el("tbody", rows)), class_="scroll")
+    rows = [el("tr", _diagnosis(d, most, names), [_share(d, p) for p in procedures]) for d in diagnoses]
+    return el("div", table(heads, rows), class_="scroll")
 
 
-def _diagnosis(one: Diagnosis, most: float) -> list[Markup]:
-    told = f"{shown(one.code)}: significance {percent(one.significance)}"
-    bar = bar_cell(one.significance, max(most, 1e-9), told=told)
-    return [el("th", code(one.code), scope="row"), el("td", bar, class_="significance")]
+def _diagnosis(one: Diagnosis, most: float, names: Notation) -> list[Markup]:
+    words = f"{names.write(one.code)}: significance {percent(one.significance)}"
+    bar = bar_cell(one.significance, max(most, 1e-9), words=words)
+    return [el("th", code(one.code, names), scope="row"), el("td", bar, class_="significance")]
 
 
 def _share(diagnosis: Diagnosis, procedure: Procedure) -> Markup:
@@ -70,16 +70,16 @@ def _share(diagnosis: Diagnosis, procedure: Procedure) -> Markup:
     return el("td", percent(share, 0) if share >= 0.005 else "", class_=f"share shade-{shade}")
 
 
-def _procedures(one: ShownStay) -> Markup:
-    return el("ol", [_procedure(p, p.code in one.coded) for p in one.explanation.procedures])
+def _procedures(one: ShownStay, names: Notation) -> Markup:
+    return el("ol", [_procedure(p, p.code in one.coded, names) for p in one.explanation.procedures])
 
 
-def _procedure(one: Procedure, coded: bool) -> Markup:
+def _procedure(one: Procedure, coded: bool, names: Notation) -> Markup:
     mark = el("span", "✓ coded" if coded else "not coded", class_="hit" if coded else "miss")
     leading = ", ".join(
-        f"{shown(r.code)} {percent(r.share, 0)}" for r in one.because[:LEADING] if r.share >= 0.01
+        f"{names.write(r.code)} {percent(r.share, 0)}" for r in one.because[:LEADING] if r.share >= 0.01
     )
     likely = "" if one.probability is None else f" · {shown_probability(one.probability)}"
-    # Told in words where there is no room for the table's shares.
+    # A narrow screen has no room for the table of shares, so it shows these words instead.
     because = el("span", f"because of {leading}", class_="narrow")
-    return el("li", code(one.code), f"{likely} · ", mark, because, value=str(one.rank))
+    return el("li", code(one.code, names), f"{likely} · ", mark, because, value=str(one.rank))

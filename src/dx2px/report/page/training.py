@@ -1,11 +1,11 @@
-"""How the model was made: curves of training, settings, card."""
+"""How the model was learned: training curves, settings, model card."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dx2px.report.curves import F1, curve, epochs_of, loss_curves
 from dx2px.report.markup import Child, Markup, el, joined
 from dx2px.report.page.charts import Line, curves
 from dx2px.report.page.content import Content
@@ -13,20 +13,17 @@ from dx2px.report.page.words import figure, section, table
 
 
 def training_section(content: Content) -> Markup:
-    """Losses and validation F1 by epoch, where the training loop made the model."""
-    losses = [
-        line
-        for name, column in (("predictive loss", "loss_predictive"), ("transport loss", "loss_transport"))
-        if (line := _line(content, name, column)) is not None and any(line.y)
-    ]
-    f1 = _line(content, "validation F1@5", "validation_f1")
+    """Losses and validation F1@5 by epoch, if the model was learned in epochs."""
+    history = content.model.files.history
+    losses, f1 = loss_curves(history), curve(history, F1)
     figures = []
     if losses:
-        chart = curves(losses, "epoch", "loss a stay")
-        figures.append(figure("Loss a stay on the training part", chart))
+        lines = [Line(name, epochs_of(history), values) for name, values in losses.items()]
+        figures.append(figure("Loss on the training stays", curves(lines, "epoch", "loss per stay")))
     if f1 is not None:
-        figures.append(figure("F1@5 on the validation part", curves([f1], "epoch", "F1@5, per cent")))
-    none = el("p", f"The method {content.model.files.method} kept no curves: it is not learned in epochs.")
+        line = Line("validation F1@5", epochs_of(history), f1)
+        figures.append(figure("F1@5 on the validation stays", curves([line], "epoch", "F1@5 (per cent)")))
+    none = el("p", f"The method {content.model.files.method} has no curves: it is not learned in epochs.")
     return section("training", "Training", el("div", figures, class_="figures") if figures else none)
 
 
@@ -50,7 +47,7 @@ def card_section(content: Content) -> Markup:
 
 
 def rendered(text: str) -> Markup:
-    """Markdown as HTML; markup inside it stays text, and pictures become their descriptions."""
+    """Markdown as HTML; HTML inside it stays text, and pictures become their descriptions."""
     from markdown_it import MarkdownIt
 
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -60,17 +57,6 @@ def rendered(text: str) -> Markup:
 
 def _description(renderer: Any, tokens: Any, place: int, options: Any, environment: Any) -> str:
     return joined(tokens[place].content)
-
-
-def _line(content: Content, name: str, column: str) -> Line | None:
-    """A column of the history over the epochs; None where it is missing or holds what is no number."""
-    history = content.model.files.history
-    if not history.num_rows or not {"epoch", column} <= set(history.column_names):
-        return None
-    values = history.column(column).to_pylist()
-    if not all(value is not None and math.isfinite(value) for value in values):
-        return None
-    return Line(name, [float(epoch) for epoch in history.column("epoch").to_pylist()], values)
 
 
 def _flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:

@@ -1,11 +1,12 @@
-"""The vectors of a report: the map, how well neighbours share chapters, neighbours of well-known codes."""
+"""The vectors in a report: the map, how often neighbours share a chapter, neighbours of well-known codes."""
 
 from __future__ import annotations
 
-from dx2px.evaluation.neighbourhoods import BEYOND, Sharing
-from dx2px.inference import Neighbor, Neighbors
+from dx2px.answers import Neighbor, Neighbors
+from dx2px.codes import Notation
 from dx2px.report.embedding.drawing import draw, reading
 from dx2px.report.markup import Markup, el
+from dx2px.report.neighbourhoods import BEYOND, Sharing
 from dx2px.report.page.charts import share_cell
 from dx2px.report.page.content import Content
 from dx2px.report.page.words import code, percent, section, table
@@ -30,28 +31,29 @@ def map_section(content: Content) -> Markup:
 
 
 def neighbour_section(content: Content) -> Markup | None:
-    """What stands near what, and how much of it the books would put together."""
+    """Which codes are close, and how many of them ICD groups together."""
     if content.vectors is None:
         return None
-    told = (
-        "The share of a code's nearest codes of its kind, by cosine of the vectors, that the books put into the same "
-        "chapter, category or group of the Clinical Classifications Software. The dark mark is chance; a bar can fill "
-        "its grey track at most, for small groups have too few members. Codes alone in their group are left out. "
-        "The default method lets codes of one category share a part of their vectors while it learns, so it is told "
-        "some of this; the lines with the category left out count no neighbours of the code's own category."
+    reading = (
+        "Of a code's nearest codes of the same kind (by cosine of the vectors), the share in the same ICD chapter, ICD "
+        "category or group of the Clinical Classifications Software (CCS). The dark mark is chance. The grey track is "
+        "the most that is possible: small groups have too few members to fill it. Codes alone in their group are left "
+        "out. In the default method, codes of one category share part of their vectors during training, so it knows "
+        "some of this grouping; the lines with the category left out do not count neighbours of the same category."
     )
     return section(
         "neighbours",
         "Neighbours",
-        el("h3", "How many neighbours are alike"),
-        el("p", told),
+        el("h3", "How many neighbours are related"),
+        el("p", reading),
         _sharing(content.vectors.sharing),
-        el("h3", "Nearest codes of well-known ones"),
+        el("h3", "Neighbours of well-known codes"),
         el(
             "p",
-            "Nearest by cosine, which is given. Near means coded in like company: siblings, causes, treatment.",
+            "The nearest codes, with the cosine. Codes are near if they are coded in similar stays: siblings, causes, "
+            "treatments.",
         ),
-        _neighbours(content.vectors.neighbours),
+        _neighbours(content.vectors.neighbours, content.names),
     )
 
 
@@ -59,13 +61,13 @@ def _sharing(found: tuple[Sharing, ...]) -> Markup:
     heads = ["nearest codes with the same", "codes", "chance"]
     rows = []
     for one in found:
-        told = [
+        readings = [
             f"{share:.0%} of the {k} nearest, {one.chance:.1%} by chance, {possible:.0%} possible"
             for k, share, possible in zip(one.at, one.share, one.possible, strict=True)
         ]
         cells = [
             el("div", percent(share, 0), share_cell(share, one.chance, possible, words))
-            for share, possible, words in zip(one.share, one.possible, told, strict=True)
+            for share, possible, words in zip(one.share, one.possible, readings, strict=True)
         ]
         rows.append(
             [f"{LABELS[one.label]}, {KINDS[one.kind]}", f"{one.codes:,}", percent(one.chance), *cells]
@@ -75,10 +77,15 @@ def _sharing(found: tuple[Sharing, ...]) -> Markup:
     return table(heads, rows, numbers=(1, 2), bars=range(3, 3 + len(at)), stacked=True)
 
 
-def _neighbours(found: tuple[Neighbors, ...]) -> Markup:
-    rows = [[code(one.code), _list(one.diagnoses), _list(one.procedures)] for one in found]
+def _neighbours(found: tuple[Neighbors, ...], names: Notation) -> Markup:
+    rows = [
+        [code(one.code, names), _list(one.diagnoses, names), _list(one.procedures, names)] for one in found
+    ]
     return table(["code", "nearest diagnoses", "nearest procedures"], rows, stacked=True)
 
 
-def _list(found: tuple[Neighbor, ...]) -> list[Markup]:
-    return [el("div", code(one.code), el("span", f" {one.similarity:.2f}", class_="muted")) for one in found]
+def _list(found: tuple[Neighbor, ...], names: Notation) -> list[Markup]:
+    return [
+        el("div", code(one.code, names), el("span", f" {one.similarity:.2f}", class_="muted"))
+        for one in found
+    ]

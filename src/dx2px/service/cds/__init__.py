@@ -1,4 +1,4 @@
-"""CDS Hooks 2.0: record systems ask while a clinician works, and get cards. No address in a request is fetched."""
+"""CDS Hooks 2.0: record systems ask while a clinician works, and receive cards. No address in a request is fetched."""
 
 from dx2px.service.cds.routes import add_cds
 

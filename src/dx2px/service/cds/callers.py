@@ -1,4 +1,4 @@
-"""Which CDS Hooks clients may call: a JWT signed by a key that a file names. Keys are never fetched.
+"""Which CDS Hooks clients may call: those with a JWT signed by a key listed in a file. Keys are never fetched.
 
 The file is JSON: {"issuers": [{"iss": "https://ehr.example", "keys": [{"kty": "EC", "crv": "P-384", "kid": "1", …}]}]}
 """
@@ -21,14 +21,14 @@ from dx2px.service.problems import ProblemError, refuse
 ALGORITHMS = {"RSA": ("RS384", "RS256", "RS512"), "EC": ("ES384", "ES256", "ES512")}
 _CURVES = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512"}
 _REQUIRED = ["iss", "aud", "exp", "iat", "jti"]
-_LONGEST_LIFE = 3600  # seconds from now to a JWT's end
+_LONGEST_LIFE = 3600  # seconds from now until a JWT expires
 _LEEWAY = 10
 _LONGEST_ID = 200
-_SEEN = 100_000  # ids kept against replay
+_SEEN = 100_000  # ids remembered, against replay
 
 
 class Callers:
-    """The issuers allowed, their keys, and the ids of the JWTs already used."""
+    """The allowed issuers, their keys, and the ids of JWTs already used."""
 
     def __init__(self, keys: dict[tuple[str, str], PyJWK], root: str) -> None:
         self._keys, self._root = keys, root
@@ -51,7 +51,7 @@ class Callers:
         return cls(keys, root)
 
     def check(self, request: Request) -> None:
-        """Let the request pass, or raise its refusal."""
+        """Let the request pass, or raise the problem that refuses it."""
         scheme, _, shown = request.headers.get("authorization", "").partition(" ")
         try:
             if scheme.lower() != "bearer":
@@ -62,7 +62,7 @@ class Callers:
             raise _unauthorized() from None
 
     def _claims(self, token: str, audience: str) -> dict[str, Any]:
-        """The claims of a JWT whose issuer, key, signature, audience and times are right."""
+        """The claims of a JWT, if its issuer, key, signature, audience and times are right."""
         head = jwt.get_unverified_header(token)
         issuer = jwt.decode(token, options={"verify_signature": False}).get("iss")
         key = self._keys.get((str(issuer), str(head.get("kid"))))
@@ -79,7 +79,7 @@ class Callers:
         )
 
     def _use(self, issuer: str, jwt_id: object, ends: float) -> None:
-        """A JWT's id may be used once, until the JWT ends."""
+        """A JWT's id may be used once until the JWT expires."""
         now = time.time()
         if not isinstance(jwt_id, str) or not 0 < len(jwt_id) <= _LONGEST_ID or ends > now + _LONGEST_LIFE:
             raise jwt.InvalidTokenError
@@ -91,7 +91,7 @@ class Callers:
 
 
 def _public(key: dict[str, Any]) -> PyJWK:
-    """A public key; a symmetric or private one in the file is a mistake worth stopping for."""
+    """A public key. A symmetric or private key in the file is a mistake that stops the start."""
     if (
         key.get("kty") not in ALGORITHMS
         or "d" in key
@@ -102,7 +102,7 @@ def _public(key: dict[str, Any]) -> PyJWK:
 
 
 def _algorithms(key: PyJWK) -> list[str]:
-    """The algorithms that a key may sign with: one a curve, the RSA family otherwise."""
+    """The algorithms that a key may sign with: one per curve, or the RSA family."""
     return [key.algorithm_name] if key.key_type == "EC" else list(ALGORITHMS["RSA"])
 
 
@@ -116,6 +116,6 @@ def _unauthorized() -> ProblemError:
     return refuse(
         401,
         "unauthorized",
-        "Show a JWT of an allowed issuer: Authorization: Bearer …",
+        "This needs a JWT from an allowed issuer: Authorization: Bearer …",
         www_authenticate="Bearer",
     )

@@ -1,4 +1,4 @@
-"""From a recommendation to a CDS Hooks card: one card, a suggestion for each procedure."""
+"""Turns a recommendation into a CDS Hooks card, with one suggestion per procedure."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dx2px.codes import dotted, title
 from dx2px.service.cds.fhir import MOST_READ, Reading, coding
 from dx2px.service.cds.messages import Context
 
-HABITS = "This reflects how similar stays were coded, for billing, after the stay. It is no medical advice."
-_SUMMARY = 139  # characters: the standard says fewer than 140
+HABITS = "This reflects how similar stays were coded, for billing, after the stay. It is not medical advice."
+_SUMMARY = 139  # characters; the standard says fewer than 140
 _LABEL = 100
 _REASONS, _REASON_FROM = 3, 0.05
 _LINKED = 100  # codes in the link to the page
@@ -24,7 +24,7 @@ def card_of(
     context: Context,
     root: str,
 ) -> dict[str, Any]:
-    """The card for some recommended procedures, as `Recommendation.to_dict` tells them."""
+    """The card for recommended procedures, given as `Recommendation.to_dict` has them."""
     used = [one for one in diagnoses if one["status"] != "unknown"]
     names = {one["code"]: one["title"] for one in diagnoses}
     return {
@@ -33,7 +33,7 @@ def card_of(
         "indicator": "info",
         "detail": _detail(recommended, names, reading, len(diagnoses) - len(used)),
         "source": {"label": "dx2px: coding habits in hospital data", "url": f"{root}/"},
-        "links": [{"label": "Open with all reasons", "url": _link(used, root), "type": "absolute"}],
+        "links": [{"label": "Show all reasons", "url": _link(used, root), "type": "absolute"}],
         "suggestions": [_suggestion(one, context, names) for one in recommended],
         "selectionBehavior": "any",
     }
@@ -51,7 +51,9 @@ def _detail(recommended: list[dict[str, Any]], names: dict[str, str], reading: R
 
 def _line(one: dict[str, Any], names: dict[str, str]) -> str:
     reasons = [reason for reason in one["because"][:_REASONS] if reason["share"] >= _REASON_FROM]
-    because = ", ".join(f"{_plain(_title(r['code'], names))} ({r['share']:.0%})" for r in reasons)
+    because = ", ".join(
+        f"{_plain(_title(r['code'], names))} ({dotted(r['code'])}, {r['share']:.0%})" for r in reasons
+    )
     chance = "" if one["probability"] is None else f", coded in {one['probability']:.0%} of such stays"
     return f"**{_plain(one['title'])}** ({dotted(one['code'])}{chance})" + (f": {because}" if because else "")
 
@@ -59,11 +61,11 @@ def _line(one: dict[str, Any], names: dict[str, str]) -> str:
 def _read(reading: Reading, unknown: int) -> str:
     total = sum(reading.counts.values()) - reading.other
     left = {
-        "over, refuted or entered in error": reading.not_current,
+        "no longer current, refuted or entered in error": reading.not_current,
         "without an ICD code": reading.without_icd,
         "unreadable": reading.unreadable,
         f"beyond the first {MOST_READ} codes": reading.beyond_limit,
-        "codes unknown to the model": unknown,
+        "not known to the model": unknown,
     }
     parts = [f"Conditions read: {len(reading.conditions)} of {total}"]
     parts += [f"{what}: {number}" for what, number in left.items() if number]
@@ -89,7 +91,7 @@ def _suggestion(one: dict[str, Any], context: Context, names: dict[str, str]) ->
 
 
 def _link(diagnoses: list[dict[str, Any]], root: str) -> str:
-    """The page with these diagnoses, which stand after the # and so reach no server."""
+    """The page with these diagnoses; they come after the #, which browsers do not send to a server."""
     codes = ",".join(one["code"] for one in diagnoses[:_LINKED])
     return f"{root}/#dx={quote(codes, safe=':,')}"
 
@@ -108,5 +110,5 @@ def _plain(text: str) -> str:
 
 
 def cut(text: str, length: int) -> str:
-    """Text of at most so many characters."""
+    """The text, shortened to at most so many characters."""
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"

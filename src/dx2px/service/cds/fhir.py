@@ -1,6 +1,6 @@
-"""FHIR R4 read as record systems send it: entry by entry. One that cannot be read is counted, the others are used.
+"""Reads FHIR R4 as record systems send it: entry by entry. One that cannot be read is counted; the others are used.
 
-Of a Condition only its codings and its two statuses are looked at. ICD codings are known by their system's URI.
+Only a Condition's codings and its two statuses are read. ICD codings are recognised by their system's URI.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from typing import Any
 from dx2px.codes import Kind, System, dotted, normalize, split
 from dx2px.errors import CodeError
 
-_ICD9 = ("http://hl7.org/fhir/sid/icd-9-cm",)  # both volumes share it: the resource tells which is meant
+_ICD9 = (
+    "http://hl7.org/fhir/sid/icd-9-cm",
+)  # both volumes share it: the type of the resource decides which is meant
 _SYSTEMS: dict[Kind, dict[str, System]] = {
     "diagnosis": {
         **dict.fromkeys(
@@ -52,18 +54,18 @@ _WRONG = frozenset({"entered-in-error", "refuted"})
 
 @dataclass(frozen=True)
 class Reading:
-    """What some bundles hold. `conditions` has the ICD codes of each usable Condition, canonical, as listed there."""
+    """What was read. `conditions` has the canonical ICD codes of each usable Condition, in the order listed."""
 
     conditions: tuple[tuple[str, ...], ...]
     unreadable: int = 0
     without_icd: int = 0
-    not_current: int = 0  # over, refuted or entered in error
-    beyond_limit: int = 0  # of a code that is not among the first so many
+    not_current: int = 0  # no longer current, refuted or entered in error
+    beyond_limit: int = 0  # its code is not among the first `MOST_READ`
     other: int = 0  # resources of other types
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many entries had which fate."""
+        """How many entries were used, and how many were not, by reason."""
         return {
             "used": len(self.conditions),
             "unreadable": self.unreadable,
@@ -97,7 +99,7 @@ def read_conditions(sent: Sequence[Any]) -> Reading:
 
 
 def drafted_procedures(orders: Any) -> frozenset[str]:
-    """ICD procedure codes among the orders being written; what cannot be read is passed over."""
+    """The ICD procedure codes among the orders being written; what cannot be read is skipped."""
     wanted = ("ServiceRequest", "Procedure")
     found = (
         _codes(resource, "procedure")
@@ -113,7 +115,7 @@ def coding(code: str, display: str) -> dict[str, str]:
 
 
 def _resources(sent: Sequence[Any]) -> Iterator[Any]:
-    """The resources of bundles; an entry without one comes as None."""
+    """The resources of bundles; None for an entry without one."""
     for value in sent:
         if value is None:
             continue
@@ -151,7 +153,7 @@ def _statuses(resource: dict[str, Any], name: str) -> set[str]:
 
 
 def _codes(resource: dict[str, Any], kind: Kind) -> tuple[str, ...] | None:
-    """The ICD codes of a resource, each once; None where it has none only because something cannot be read."""
+    """The ICD codes of a resource, each once; None if it has none only because something cannot be read."""
     concept = resource.get("code")
     codings = concept.get("coding", []) if isinstance(concept, dict) else None
     if not isinstance(codings, list):

@@ -1,6 +1,6 @@
 """The messages of CDS Hooks 2.0, as far as the service reads and writes them.
 
-Requests may carry more than is named here (`fhirServer`, `fhirAuthorization`, extensions): it is ignored.
+Requests may have more names than these (`fhirServer`, `fhirAuthorization`, extensions): it is ignored.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from dx2px.service.schemas import Report
 
 UUID = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 ID = r"^[A-Za-z0-9.-]{1,64}$"
@@ -17,18 +19,18 @@ Prefetched = dict[str, Any] | None
 
 
 class Sent(BaseModel):
-    """A part of a request; what it holds besides is ignored."""
+    """A part of a request; other names in it are ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
 
 class Prefetch(Sent):
-    """A key is absent where the record system could not answer, null where it found nothing."""
+    """A key is absent if the record system could not answer, and null if it found nothing."""
 
     conditions: Prefetched = Field(
         default=None, description="Bundle of the patient's Conditions, or one of them."
     )
-    encounterConditions: Prefetched = Field(default=None, description="Likewise of the encounter.")  # noqa: N815
+    encounterConditions: Prefetched = Field(default=None, description="The same for the encounter.")  # noqa: N815
 
 
 class Context(Sent):
@@ -64,13 +66,7 @@ class FeedbackRequest(Sent):
     feedback: Annotated[list[FeedbackEntry], Field(min_length=1, max_length=1000)]
 
 
-class Shown(BaseModel):
-    """A part of an answer."""
-
-    model_config = ConfigDict(extra="allow")
-
-
-class Service(Shown):
+class Service(Report):
     hook: str
     id: str
     title: str
@@ -78,34 +74,34 @@ class Service(Shown):
     prefetch: dict[str, str]
 
 
-class Services(Shown):
+class Services(Report):
     services: list[Service]
 
 
-class Source(Shown):
+class Source(Report):
     label: str
     url: str
 
 
-class Link(Shown):
+class Link(Report):
     label: str
     url: str
     type: Literal["absolute"]
 
 
-class Action(Shown):
+class Action(Report):
     type: Literal["create"]
     description: str
     resource: dict[str, Any]
 
 
-class Suggestion(Shown):
+class Suggestion(Report):
     label: str
     uuid: Uuid
     actions: list[Action]
 
 
-class Card(Shown):
+class Card(Report):
     uuid: Uuid
     summary: Annotated[str, Field(max_length=139)]
     indicator: Literal["info"]
@@ -116,7 +112,7 @@ class Card(Shown):
     selectionBehavior: Literal["any"]  # noqa: N815
 
 
-class Cards(Shown):
+class Cards(Report):
     cards: list[Card]
     extension: dict[str, Any] = Field(description="What was read, and what could not be.")
 

@@ -35,7 +35,7 @@ Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
 @dataclass(frozen=True)
 class CdsService:
-    """A service that discovery lists."""
+    """A service in the list of discovery."""
 
     id: str
     hook: str
@@ -58,14 +58,14 @@ SERVICES = (
         "dx2px-patient-view",
         "patient-view",
         "Procedures coded with these diagnoses",
-        f"Names the procedures that stays with the patient's diagnoses were most often coded with. {HABITS}",
+        f"Lists the procedures most often coded for stays with the patient's diagnoses. {HABITS}",
         messages.PatientViewRequest,
     ),
     CdsService(
         "dx2px-order-select",
         "order-select",
         "Further procedures coded with these diagnoses",
-        "While orders are chosen, names procedures often coded with the diagnoses that are not among the drafts. "
+        "While orders are being chosen, lists procedures often coded with the diagnoses that are not among the drafts. "
         f"{HABITS}",
         messages.OrderSelectRequest,
     ),
@@ -73,21 +73,21 @@ SERVICES = (
 
 
 def add_cds(app: FastAPI, served: Served, metrics: Metrics, root: str, callers: Callers | None) -> None:
-    """Register discovery, and for each service its own address and that for feedback."""
+    """Register discovery, and for each service its own address and the one for feedback."""
     failures = (*BODY, 412, *((401,) if callers else ()))
-    told = operation("The CDS Hooks services", messages.Services, *((401,) if callers else ()), 503)
-    app.add_api_route(DISCOVERY, _discovery(callers), **told)
+    described = operation("List the CDS Hooks services", messages.Services, *((401,) if callers else ()), 503)
+    app.add_api_route(DISCOVERY, _discovery(callers), **described)
     for service in SERVICES:
         address = f"{DISCOVERY}/{service.id}"
-        told = operation(
+        described = operation(
             service.title, messages.Cards, *failures, body=service.body, example=_example(service)
         )
         app.add_api_route(
-            address, _Called(service, served, metrics, root, callers).answer, methods=["POST"], **told
+            address, _Called(service, served, metrics, root, callers).answer, methods=["POST"], **described
         )
-        told = operation("What became of a card", None, *failures, body=messages.FeedbackRequest)
+        described = operation("Say what became of a card", None, *failures, body=messages.FeedbackRequest)
         app.add_api_route(
-            f"{address}/feedback", _feedback(service, metrics, callers), methods=["POST"], **told
+            f"{address}/feedback", _feedback(service, metrics, callers), methods=["POST"], **described
         )
 
 
@@ -136,13 +136,13 @@ class _Called:
         if not diagnoses:
             return []
         drafted = _drafted(hook)
-        told = answers.recommend(list(dict.fromkeys(diagnoses)), TOP + len(drafted), mapped=True)
-        left = [one for one in told["recommendations"] if one["code"] not in drafted][:TOP]
-        return [card_of(left, told["diagnoses"], reading, hook.context, self.root)] if left else []
+        answer = answers.recommend(list(dict.fromkeys(diagnoses)), TOP + len(drafted), mapped=True)
+        left = [one for one in answer["recommendations"] if one["code"] not in drafted][:TOP]
+        return [card_of(left, answer["diagnoses"], reading, hook.context, self.root)] if left else []
 
 
 def _prefetched(hook: Hook) -> list[Any]:
-    """What the record system sent along; without any of it there is nothing to work on, for nothing is fetched."""
+    """The conditions that the record system sent along. Without any there is no answer, as nothing is fetched."""
     given = hook.prefetch
     if given is None or not given.model_fields_set & PREFETCH.keys():
         raise refuse(412, "prefetch-missing", "Send a prefetch of conditions or encounterConditions.")
@@ -150,7 +150,7 @@ def _prefetched(hook: Hook) -> list[Any]:
 
 
 def _chosen(codes: tuple[str, ...], answers: Answers) -> str:
-    """Of a condition coded in several systems, the code that the model knows."""
+    """The code that the model knows, of a condition coded in several systems."""
     return next(iter(answers.known_codes(codes)), codes[0])
 
 

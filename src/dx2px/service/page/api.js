@@ -1,15 +1,14 @@
-// Talking to the server: JSON in and out, one kind of error, the token, and waiting when it is busy.
+// Requests to the server: JSON in and out, one kind of error, the token, and waiting while it is busy.
 
 /**
  * @typedef {{code: string, dotted: string, title: string, known: boolean}} Code
  * @typedef {{code: string, share: number}} Reason
  * @typedef {{code: string, title: string, significance: number, status: "known" | "backed-off" | "unknown",
  *   stand_in?: {code: string, title: string, codes: number}}} Diagnosis
- * @typedef {{rank: number, code: string, title: string, probability: number | null, because: Reason[]}} Recommended
- * @typedef {{diagnoses: Diagnosis[], recommendations: Recommended[], coverage?: any}} Recommendation
+ * @typedef {{rank: number, code: string, title: string, probability: number | null, because: Reason[]}} Procedure
  * @typedef {{diagnoses: string[], procedures: string[], mass: number[][], kind?: string, reading?: string,
  *   faithfulness?: string, converged?: boolean | null}} Plan
- * @typedef {{schema: string, diagnoses: Diagnosis[], procedures: any[], plan: Plan}} Explanation
+ * @typedef {{schema: string, scope: string, diagnoses: Diagnosis[], procedures: Procedure[], plan: Plan}} Explanation
  * @typedef {{code: string, title: string, probability: number | null, rank: number, because: Reason[]}} Finding
  * @typedef {{id: string, unsupported: Finding[], missing: Finding[], unknown: string[]}} Audited
  */
@@ -18,7 +17,7 @@ const TOKEN = "dx2px-token";
 const BUSY_TRIES = 3;
 const LONGEST_WAIT = 5; // seconds
 
-/** What went wrong, in words for the user. */
+/** What went wrong, as a sentence for the user. */
 export class Problem extends Error {
   /**
    * @param {"away" | "busy" | "refused" | "fault"} kind
@@ -39,9 +38,10 @@ let askForToken = async () => null;
 /** @type {Promise<string | null> | null} */
 let asking = null;
 let token = remembered();
+let waiting = 0; // requests that wait because the server is busy
 
 /**
- * Be told whether the server answers.
+ * Call a function whenever it is known whether the server answers.
  * @param {(state: "ok" | "busy" | "away") => void} listener
  */
 export function onHealth(listener) {
@@ -49,7 +49,7 @@ export function onHealth(listener) {
 }
 
 /**
- * How to ask the user for a token.
+ * Set how the user is asked for a token.
  * @param {(wrong: boolean) => Promise<string | null>} question
  */
 export function onTokenNeeded(question) {
@@ -57,8 +57,8 @@ export function onTokenNeeded(question) {
 }
 
 /**
- * Ask the server. The address is relative, so that the page works under any prefix of a proxy.
- * @param {string} path such as "api/recommend"
+ * Ask the server. The address is relative, so the page works under any prefix of a proxy.
+ * @param {string} path such as "api/explain"
  * @param {object} [body] sent as JSON; without one the request is a GET
  * @param {AbortSignal} [signal]
  * @returns {Promise<any>}
@@ -69,12 +69,22 @@ export async function ask(path, body, signal) {
     const response = await send(path, body, signal);
     if (response.status === 401 && (token !== used || (await renewToken(used)))) continue;
     if (response.status === 503 && tries < BUSY_TRIES) {
-      report("busy");
-      await pause(waitOf(response), signal);
+      await waitForPlace(waitOf(response), signal);
       continue;
     }
-    report(response.status === 503 ? "busy" : "ok");
+    report(response.status === 503 || waiting ? "busy" : "ok");
     return response.ok ? read(response) : refuse(response);
+  }
+}
+
+/** The answer to another request must not say that all is well meanwhile. */
+async function waitForPlace(milliseconds, signal) {
+  waiting += 1;
+  report("busy");
+  try {
+    await pause(milliseconds, signal);
+  } finally {
+    waiting -= 1;
   }
 }
 
@@ -94,7 +104,7 @@ async function send(path, body, signal) {
   } catch (error) {
     if (signal?.aborted) throw error;
     report("away");
-    throw new Problem("away", "The server does not answer. What you entered is kept.");
+    throw new Problem("away", "The server is not responding. What you entered is kept.");
   }
 }
 
@@ -103,11 +113,11 @@ async function read(response) {
     return await response.json();
   } catch (error) {
     if (error instanceof DOMException) throw error;
-    throw new Problem("fault", "The server's answer could not be read.", response.status);
+    throw new Problem("fault", "The server's answer cannot be read.", response.status);
   }
 }
 
-/** Errors are problem documents (RFC 9457), but a proxy in between may answer with anything. */
+/** Errors are problem documents (RFC 9457), but a proxy in between may send anything. */
 async function refuse(response) {
   const problem = await response.json().catch(() => ({}));
   const kind = response.status === 503 ? "busy" : response.status >= 500 ? "fault" : "refused";
@@ -116,7 +126,7 @@ async function refuse(response) {
   throw new Problem(kind, [said, ...flaws].join(" "), response.status);
 }
 
-/** One question to the user, however many requests were refused. */
+/** The user is asked once, however many requests were refused. */
 async function renewToken(refused) {
   asking ??= askForToken(Boolean(refused)).finally(() => (asking = null));
   const given = await asking;

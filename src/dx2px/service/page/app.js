@@ -1,4 +1,4 @@
-// The page's beginning: tabs, the question that follows every change, and what to show when it fails.
+// The start of the page: tabs, the question after every change, and what to show when it fails.
 
 import { ask, onHealth } from "./api.js";
 import * as audit from "./audit.js";
@@ -17,36 +17,25 @@ import * as undo from "./undo.js";
 
 const latest = new Latest(10); // several changes at once are one question
 const COVERAGE = 0.9;
-const MOST = 50; // procedures that one explanation may be asked for
 
-/** @type {import("./api.js").Recommendation | null} */
-let answer = null;
 /** @type {import("./api.js").Explanation | null} */
-let explanation = null;
+let answer = null;
 const INVITATION = byId("recommend-empty").textContent;
 let asked = ""; // the question that the shown answer belongs to
 
 function question() {
   const { diagnoses: codes, top, plan } = current();
-  const many = top === "90%" ? { top: MOST, coverage: COVERAGE } : { top: Number(top), coverage: null };
+  const many = top === "90%" ? { coverage: COVERAGE } : { top: Number(top) };
   return { diagnoses: codes, ...many, plan };
 }
 
-/** Recommendation first, then the plan for just these procedures, so that list and figure always agree. */
-async function consult({ plan, ...body }, signal) {
-  const found = await ask("api/recommend", body, signal);
-  if (!found.recommendations.length) return { found, explained: null };
-  const procedures = found.recommendations.slice(0, MOST).map((one) => one.code);
-  return { found, explained: await explain({ diagnoses: body.diagnoses, procedures }, plan, signal) };
-}
-
-/** A model that lacks the paper's plan is asked for its own; a list stands without any. */
-async function explain(codes, plan, signal) {
+/** One answer fills list and figure, so they agree. A model without the paper's plan is asked for its own. */
+async function consult(body, signal) {
   try {
-    return await ask("api/explain", { ...codes, plan }, signal);
+    return await ask("api/explain", body, signal);
   } catch (problem) {
-    if (problem.kind !== "refused") throw problem;
-    return plan === "own" ? null : explain(codes, "own", signal);
+    if (problem.status !== 409 || body.plan === "own") throw problem;
+    return ask("api/explain", { ...body, plan: "own" }, signal);
   }
 }
 
@@ -58,22 +47,27 @@ function refresh() {
   asked = key;
   if (!body.diagnoses.length) {
     latest.stop();
-    return showAnswer(null, null);
+    return showAnswer(null);
   }
   byId("recommended").setAttribute("aria-busy", "true");
   latest.run((signal) => consult(body, signal), succeed, fail);
 }
 
-function succeed({ found, explained }) {
-  const sameList = JSON.stringify(found) === JSON.stringify(answer); // then the plan alone is new
+function succeed(found) {
+  const sameList = listed(found) === listed(answer); // then only the plan is new
   diagnoses.learn(found.diagnoses);
-  // From here on the codes are written as the server writes them; that is no new question.
+  // From here on the codes are written as the server writes them; that is not a new question.
   asked = JSON.stringify({ ...question(), diagnoses: found.diagnoses.map((one) => one.code) });
   update({ diagnoses: found.diagnoses.map((one) => one.code) });
   diagnoses.draw(current().diagnoses);
-  showAnswer(found, explained);
-  offerCoverage(found.recommendations.some((one) => one.probability !== null));
-  announce(sameList ? figure.trust() : summary(found.recommendations));
+  showAnswer(found);
+  offerCoverage(found.procedures.some((one) => one.probability !== null));
+  announce(sameList ? figure.trust() : summary(found.procedures));
+}
+
+/** The codes of an answer, to tell whether another one lists the same. */
+function listed(found) {
+  return JSON.stringify([found?.diagnoses, found?.procedures].map((list) => list?.map((one) => one.code)));
 }
 
 function summary([first, ...others]) {
@@ -85,26 +79,26 @@ function summary([first, ...others]) {
 function fail(problem) {
   asked = "";
   byId("recommended").removeAttribute("aria-busy");
-  showAnswer(null, null);
+  showAnswer(null);
   byId("recommend-empty").hidden = true;
   showProblem("recommend-problem", problem, refresh);
 }
 
-function showAnswer(found, explained) {
-  [answer, explanation] = [found, explained];
+function showAnswer(found) {
+  answer = found;
+  const some = Boolean(found?.procedures.length);
   byId("recommended").removeAttribute("aria-busy");
   byId("recommend-problem").hidden = true;
-  byId("recommend-empty").hidden = Boolean(found?.recommendations.length);
+  byId("recommend-empty").hidden = some;
   byId("recommend-empty").textContent = found
     ? "The model knows none of these diagnoses, so it recommends nothing."
     : INVITATION;
-  byId("exports").hidden = !found?.recommendations.length;
-  byId("save-json").hidden = !explained;
-  recommendations.draw(found?.recommendations ?? []);
-  figure.show(found && figure.picturing(found, explained));
+  byId("exports").hidden = !some;
+  recommendations.draw(found?.procedures ?? [], found?.plan.kind);
+  figure.show(found && figure.picturing(found));
 }
 
-/** A coverage can be asked only of a model that has probabilities; a link may ask for it all the same. */
+/** Only a model with probabilities can offer a coverage; a link may ask for it all the same. */
 function offerCoverage(probable) {
   const [choice, { top }] = [byId("top"), current()];
   const offered = [...choice.options].some((option) => option.value === "90%");
@@ -125,7 +119,7 @@ function showProblem(id, problem, again) {
 
 function showHealth(state) {
   const texts = {
-    away: "The server does not answer. What you entered is kept.",
+    away: "The server is not responding. What you entered is kept.",
     busy: "The server is busy. Trying again …",
   };
   byId("banner").hidden = state === "ok";
@@ -156,11 +150,10 @@ function startTabs() {
 
 function startExports() {
   const result = () => ({ answer, scope: byId("scope-text").textContent });
-  const told = (button, text) => copyAndTell(byId(button), text);
-  byId("copy").addEventListener("click", () => told("copy", download.asText(result())));
-  byId("copy-link").addEventListener("click", () => told("copy-link", location.href));
+  byId("copy").addEventListener("click", () => copyAndTell(byId("copy"), download.asText(result())));
+  byId("copy-link").addEventListener("click", () => copyAndTell(byId("copy-link"), location.href));
   byId("save-json").addEventListener("click", () =>
-    download.save("dx2px.json", "application/json", download.asJson(explanation)),
+    download.save("dx2px.json", "application/json", download.asJson(answer)),
   );
   byId("save-csv").addEventListener("click", () =>
     download.save("dx2px.csv", "text/csv", download.asCsv(result())),
@@ -171,7 +164,7 @@ function startExports() {
 }
 
 async function copyAndTell(button, text) {
-  button.dataset.name ??= button.textContent; // a second click must not take "Copied" for the name
+  button.dataset.name ??= button.textContent; // a second click must not read "Copied" as the name
   const copied = await download.copy(text);
   button.textContent = copied ? "Copied" : "Not copied";
   announce(button.textContent);
@@ -180,7 +173,7 @@ async function copyAndTell(button, text) {
 
 async function learnModel() {
   const model = await ask("api/model").catch(() => null);
-  if (!model) return; // the banner says what is wrong; the page works without
+  if (!model) return; // the banner says what is wrong; the page works without it
   dialogs.describeModel(model);
   figure.offerPlans(model.plan);
 }

@@ -1,4 +1,4 @@
-// Auditing coded stays: which procedures the diagnoses hardly support, and which are usual but absent.
+// Auditing coded stays: which procedures are unsupported by the diagnoses, and which are missing.
 
 import { ask } from "./api.js";
 import { announce, byId, icon, keepingFocus, node } from "./dom.js";
@@ -12,10 +12,10 @@ const latest = new Latest(120);
 const SECTIONS = [
   [
     "unsupported",
-    "Little supported by the diagnoses",
-    "Coded, but seldom coded with these diagnoses. Worth a second look.",
+    "Unsupported",
+    "Coded, but rarely coded with these diagnoses. Worth a second look.",
   ],
-  ["missing", "Usual but absent", "Often coded with these diagnoses, but not here."],
+  ["missing", "Missing", "Often coded with these diagnoses, but not coded here."],
 ];
 const EXAMPLE = {
   diagnoses: ["414.01", "411.1", "401.9", "250.00"],
@@ -23,7 +23,7 @@ const EXAMPLE = {
 };
 
 /**
- * Build the two entries and the buttons.
+ * Build the two entry fields and the buttons.
  * @param {(problem: any, again: () => void) => void} fail shows a problem in the panel
  */
 export function start(fail) {
@@ -41,7 +41,7 @@ function entry(id, kind, name, label, placeholder) {
   new CodeEntry(byId(`${id}-entry`), { id, kind, label, placeholder, add: (codes) => add(name, codes) });
 }
 
-/** The diagnoses of the other tab, with the procedures accepted there. */
+/** The diagnoses of the other tab, and the procedures accepted there. */
 function take() {
   fill(current().diagnoses, current().accepted);
 }
@@ -51,7 +51,7 @@ function fill(diagnoses, procedures) {
   replace("auditProcedures", procedures);
 }
 
-/** Draw the stay and ask about it, once it has diagnoses. */
+/** Draw the stay, and ask about it if it has diagnoses. */
 export function refresh(fail) {
   const { auditDiagnoses: diagnoses, auditProcedures: procedures } = current();
   drawCodes();
@@ -102,7 +102,7 @@ function runLines(fail) {
 }
 
 /**
- * Stays of a text, a line each. Names are kept here; the server sees line numbers.
+ * Reads one stay per line. Names stay here; the server sees line numbers.
  * @param {string} text
  */
 export function readStays(text) {
@@ -166,7 +166,7 @@ function findings(stay, name) {
       node(
         "p",
         { class: "nothing-found" },
-        "Nothing to question: what was coded is usual for these diagnoses.",
+        "No findings: what was coded is usual for these diagnoses.",
       ),
     );
   if (stay.unknown.length)
@@ -174,7 +174,7 @@ function findings(stay, name) {
       node(
         "p",
         { class: "status" },
-        `Not known to the model, so left out: ${stay.unknown.map(dotted).join(", ")}.`,
+        `Left out, as the model does not know them: ${stay.unknown.map(dotted).join(", ")}.`,
       ),
     );
   return node("section", { class: "stay" }, name === undefined ? null : node("h3", {}, name), ...parts);
@@ -188,7 +188,7 @@ function finding(one, kind, single) {
     .slice(0, 2)
     .filter((reason) => reason.share >= 0.005)
     .map((reason) => `${dotted(reason.code)} (${percent(reason.share)})`);
-  if (best.length) facts.push(`most from ${best.join(", ")}`);
+  if (best.length) facts.push(`mostly from ${best.join(", ")}`);
   return node(
     "li",
     { class: "finding" },
@@ -199,7 +199,7 @@ function finding(one, kind, single) {
   );
 }
 
-/** What a coder may do about a finding; both can be undone. */
+/** What a coder can do about a finding: add or remove the procedure. Both can be undone. */
 function remedy(one, kind) {
   const label = kind === "missing" ? "Add" : "Remove";
   const act = () => (kind === "missing" ? add("auditProcedures", [one.code]) : dropCoded(one.code));
@@ -215,7 +215,7 @@ function remedy(one, kind) {
   );
 }
 
-/** The coded procedure that was meant, however it was typed. */
+/** Remove the coded procedure, however it was typed. */
 function dropCoded(code) {
   remove(
     "auditProcedures",

@@ -1,4 +1,4 @@
-// How codes are written and read: "icd9cm:5856" on the wire, "585.6" for people, anything sensible when pasted.
+// How codes are written and read: "icd9cm:5856" in requests, "585.6" for people, any sensible form when pasted.
 
 const DOT_PLACE = { icd9cm: 3, icd9pcs: 2, icd10cm: 3, icd10pcs: 0 };
 const SYSTEM = {
@@ -11,7 +11,7 @@ const CODE = /^(?:icd(?:9cm|9pcs|10cm|10pcs):)?[A-Z]?\d[0-9A-Z]{0,6}(?:\.[0-9A-Z
 const LONGEST = 20;
 
 /**
- * The form people read. Text that is no canonical code is returned as it is.
+ * The form that people read. Text that is not a canonical code is returned as it is.
  * @param {string} code
  * @returns {string}
  */
@@ -28,11 +28,19 @@ export function dotted(code) {
  * @param {string} code
  */
 export function systemOf(code) {
-  return SYSTEM[parts(code)[0]] ?? "";
+  return systemName(parts(code)[0]);
 }
 
 /**
- * The three-character heading of a diagnosis code, to look for its siblings.
+ * The name of a coding system as people write it: "ICD-9-CM" for icd9cm.
+ * @param {string} system
+ */
+export function systemName(system) {
+  return SYSTEM[system] ?? "";
+}
+
+/**
+ * The three-character heading of a diagnosis code, to find its siblings.
  * @param {string} code
  */
 export function heading(code) {
@@ -56,7 +64,7 @@ export function sameCode(one, other) {
 }
 
 /**
- * Whether a piece of text has the look of a code: it begins with a digit, or with a letter and a digit.
+ * Whether a text looks like a code: it begins with a digit, or with a letter and a digit.
  * @param {string} text
  */
 export function looksLikeCode(text) {
@@ -104,7 +112,7 @@ export function percent(share) {
 }
 
 /**
- * One thing or several: count(1, "code") is "1 code".
+ * A number with its noun: count(1, "code") is "1 code".
  * @param {number} many
  * @param {string} what
  */

@@ -1,4 +1,4 @@
-// The diagnoses of the stay: entry, rows with significance, what is wrong with a code, example stays, undo.
+// The diagnoses of the stay: entry field, rows with significance, what is wrong with a code, example stays.
 
 import { ask } from "./api.js";
 import { all, bar, byId, icon, keepingFocus, node } from "./dom.js";
@@ -22,7 +22,7 @@ const answered = new Map();
 const siblings = new Map();
 let drawn = "";
 
-/** Build the entry, the examples and "Remove all". */
+/** Build the entry field, the examples and "Remove all". */
 export function start() {
   new CodeEntry(byId("diagnosis-entry"), {
     id: "diagnosis",
@@ -39,14 +39,14 @@ export function start() {
   }
 }
 
-/** An example takes the place of what is there, which can be brought back; verdicts belong to the old stay. */
+/** An example replaces the list, which undo brings back; verdicts belong to the old stay, so they go. */
 function show(codes) {
   update({ accepted: [], rejected: [] });
   replace("diagnoses", codes);
 }
 
 /**
- * Take what the server said about the diagnoses.
+ * Keep what the server said about the diagnoses.
  * @param {import("./api.js").Diagnosis[]} diagnoses
  */
 export function learn(diagnoses) {
@@ -56,12 +56,12 @@ export function learn(diagnoses) {
 }
 
 /**
- * Draw the rows. Codes that the server has not named yet stand without title and bar.
+ * Draw the rows. Codes that the server has not answered yet have no title and no bar.
  * @param {string[]} codes
  */
 export function draw(codes) {
   const looks = JSON.stringify(codes.map((code) => [code, titleOf(code), hue(code), answered.get(code)]));
-  if (looks === drawn) return; // rows that look the same stay, and with them a click that has just begun
+  if (looks === drawn) return; // rows that look the same stay, so that a click that has just begun is not lost
   drawn = looks;
   const list = byId("diagnoses");
   keepingFocus(list, () => list.replaceChildren(...codes.map(row)));
@@ -87,7 +87,7 @@ function significance(known) {
   const share = percent(known.significance);
   return node(
     "span",
-    { class: "measure", title: `Significance: ${share} of the model's attention` },
+    { class: "measure", title: `Significance: this diagnosis has ${share} of the weight of the stay's diagnoses` },
     bar(known.significance, `significance ${share}`),
     node("span", { class: "number", "aria-hidden": "true" }, share),
   );
@@ -107,7 +107,7 @@ function removal(code, title) {
   );
 }
 
-/** After a removal the focus goes to the next row's button, else to the field. */
+/** After a removal the focus moves to the next row's button, or to the field. */
 function removeRow(code) {
   const place = current().diagnoses.indexOf(code);
   remove("diagnoses", [code]);
@@ -121,17 +121,17 @@ function status(known) {
   return note;
 }
 
-function explanation({ code, status: told, stand_in: stand }) {
-  if (told === "backed-off" && stand) {
+function explanation({ code, status: kind, stand_in: stand }) {
+  if (kind === "backed-off" && stand) {
     const many = stand.codes === 1 ? "The one known code" : `The mean of ${stand.codes} known codes`;
-    return `Not among the codes this model learned. ${many} under ${dotted(stand.code)} ${stand.title} stands in for it.`;
+    return `The model does not know this code. ${many} under ${dotted(stand.code)} ${stand.title} stands in for it.`;
   }
   return code.includes(":")
-    ? "Not among the codes this model learned, so it has no part in the answer."
-    : "Not a diagnosis code that dx2px can read, so it has no part in the answer.";
+    ? "The model does not know this code, so it is left out."
+    : "Not a diagnosis code that dx2px can read, so it is left out.";
 }
 
-/** Codes of the same heading that the model knows, each a click away. */
+/** Offer codes under the same heading that the model knows. */
 async function offerSiblings(code, note) {
   const near = heading(code);
   const query = new URLSearchParams({ q: near, kind: "diagnosis", limit: "20" });
@@ -146,7 +146,7 @@ async function offerSiblings(code, note) {
   const found = (await siblings.get(near)) ?? [];
   const known = found.filter((one) => one.known && heading(one.code) === near).slice(0, SIBLINGS);
   if (!known.length) return;
-  note.append(" Choose instead: ");
+  note.append(" Use instead: ");
   for (const one of known) note.append(substitute(code, one));
 }
 

@@ -1,5 +1,5 @@
-// Elements are made here and nowhere else. A string always becomes a text node or an attribute, never markup:
-// a title that holds "<script>" is shown as it is written.
+// All elements are made here. A string always becomes a text node or an attribute, never markup:
+// a title that contains "<script>" is shown as it is written.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -93,7 +93,7 @@ export function icon(name) {
 }
 
 /**
- * Say something to a screen reader once it is idle.
+ * Let a screen reader say something when it is idle.
  * @param {string} text
  */
 export function announce(text) {
@@ -101,7 +101,7 @@ export function announce(text) {
 }
 
 /**
- * Do something that replaces elements, and give the keyboard focus back to the one it was on, known by its data-key.
+ * Replace elements, and return the keyboard focus to the one that had it, recognised by its data-key.
  * @param {HTMLElement} host
  * @param {() => void} change
  */

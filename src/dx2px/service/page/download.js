@@ -1,4 +1,4 @@
-// Taking the result away: to the clipboard, or as JSON, CSV or SVG. Every form carries the scope sentence or codes alone.
+// Saving the result: to the clipboard, or as JSON, CSV or SVG. Every form has the scope sentence or codes alone.
 
 import { announce, byId, shape } from "./dom.js";
 import { dotted, percent } from "./codes.js";
@@ -18,7 +18,7 @@ const STYLED = [
 
 /**
  * @typedef {object} Result
- * @property {import("./api.js").Recommendation} answer
+ * @property {import("./api.js").Explanation} answer
  * @property {string} scope
  */
 
@@ -28,7 +28,7 @@ function verdictOn(code) {
 }
 
 /**
- * The server's own document, so that what is read here is read there: the page adds nothing to it.
+ * The server's own document, the same as from the API: the page adds nothing to it.
  * @param {import("./api.js").Explanation} explanation
  * @returns {string}
  */
@@ -42,7 +42,7 @@ export function asJson(explanation) {
  */
 export function asCsv({ answer }) {
   const head = ["rank", "code", "title", "probability", "verdict", "because"];
-  const lines = answer.recommendations.map((one) => {
+  const lines = answer.procedures.map((one) => {
     const because = one.because
       .map((reason) => `${dotted(reason.code)} ${reason.share.toFixed(3)}`)
       .join("; ");
@@ -51,7 +51,7 @@ export function asCsv({ answer }) {
   return [head, ...lines].map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 
-/** Quoted where needed; text that a spreadsheet would take for a formula gets an apostrophe before it. */
+/** Quoted if needed; text that a spreadsheet would read as a formula gets an apostrophe in front. */
 function cell(value) {
   const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
@@ -70,12 +70,12 @@ export function asText({ answer, scope }) {
     return `${one.rank}. ${dotted(one.code)} ${one.title}${marks.length ? ` (${marks.join(", ")})` : ""}`;
   };
   const diagnoses = answer.diagnoses.map((one) => `${dotted(one.code)} ${one.title}`);
-  return ["Diagnoses", ...diagnoses, "", "Procedures", ...answer.recommendations.map(line), "", scope].join(
+  return ["Diagnoses", ...diagnoses, "", "Procedures", ...answer.procedures.map(line), "", scope].join(
     "\n",
   );
 }
 
-/** The figure as a file of its own: drawn wide and light, with every style written into its elements. */
+/** The figure as a file: drawn wide, in the light theme, with every style written into its elements. */
 export function asSvg() {
   const { view } = current();
   const figure = drawn(view === "heat" ? "heat" : "flow", 1100);
@@ -94,7 +94,7 @@ export function asSvg() {
 }
 
 /**
- * Give the user a file.
+ * Let the user save a file.
  * @param {string} name
  * @param {string} type
  * @param {string} text

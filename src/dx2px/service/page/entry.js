@@ -6,35 +6,35 @@ import { count, dotted, isList, looksLikeCode, readList } from "./codes.js";
 import { Latest } from "./latest.js";
 import { learnTitles } from "./titles.js";
 
-const QUIET = 90; // milliseconds without a key before the server is asked
+const QUIET = 90; // milliseconds without a key stroke before the server is asked
 const SHOWN = 20;
 
 /**
- * @typedef {object} Wishes
+ * @typedef {object} Settings
  * @property {string} id unique on the page
  * @property {"diagnosis" | "procedure"} kind
  * @property {string} label
  * @property {string} placeholder
- * @property {(codes: string[]) => number} add takes codes, says how many were new
+ * @property {(codes: string[]) => number} add takes codes, returns how many were new
  */
 
 export class CodeEntry {
   /**
    * @param {HTMLElement} host
-   * @param {Wishes} wishes
+   * @param {Settings} settings
    */
-  constructor(host, wishes) {
-    this.wishes = wishes;
+  constructor(host, settings) {
+    this.settings = settings;
     this.latest = new Latest(QUIET);
     /** @type {import("./api.js").Code[]} */
     this.codes = [];
     this.active = -1;
-    this.takeFirst = false; // Enter came before the answer
+    this.takeFirst = false; // Enter was pressed before the answer came
     this.build(host);
   }
 
   build(host) {
-    const { id, label, placeholder } = this.wishes;
+    const { id, label, placeholder } = this.settings;
     this.list = node("ul", {
       id: `${id}-list`,
       role: "listbox",
@@ -76,7 +76,7 @@ export class CodeEntry {
     }
     const query = new URLSearchParams({
       q: text.slice(0, 100),
-      kind: this.wishes.kind,
+      kind: this.settings.kind,
       limit: String(SHOWN),
     });
     this.latest.run(
@@ -92,19 +92,19 @@ export class CodeEntry {
     this.takeFirst = false;
     this.list.replaceChildren(...codes.map((code, index) => this.option(code, index)));
     if (!codes.length)
-      this.list.append(node("li", { class: "nothing", role: "presentation" }, "No code fits."));
+      this.list.append(node("li", { class: "nothing", role: "presentation" }, "No matching code."));
     this.list.hidden = false;
     this.list.scrollTop = 0;
     this.input.setAttribute("aria-expanded", String(codes.length > 0));
     this.activate(codes.length ? 0 : -1);
-    announce(codes.length ? `${count(codes.length, "code")} found.` : "No code fits.");
+    announce(codes.length ? `${count(codes.length, "code")} found.` : "No matching code.");
   }
 
   option(code, index) {
     return node(
       "li",
       {
-        id: `${this.wishes.id}-option-${index}`,
+        id: `${this.settings.id}-option-${index}`,
         role: "option",
         "aria-selected": "false",
         onclick: () => this.choose(index),
@@ -141,7 +141,7 @@ export class CodeEntry {
     moves[event.key]();
   }
 
-  /** Take the chosen option; a code typed faster than the server answers; or the first of an answer on its way. */
+  /** Add the chosen option; or the typed code, if the server has not answered yet; or else the first option to come. */
   enter() {
     const text = this.input.value.trim();
     if (!text) return;
@@ -169,11 +169,11 @@ export class CodeEntry {
   }
 
   give(codes, skipped) {
-    const added = this.wishes.add(codes);
+    const added = this.settings.add(codes);
     this.clear();
     const pieces = [added === 1 ? `Added ${dotted(codes[0])}.` : `Added ${count(added, "code")}.`];
     if (codes.length > added) pieces.push(`${count(codes.length - added, "code")} already listed.`);
-    if (skipped) pieces.push(`${count(skipped, "line")} without a code left out.`);
+    if (skipped) pieces.push(`Skipped ${count(skipped, "line")} without a code.`);
     this.say(pieces.slice(added ? 0 : 1).join(" ") || "Nothing to add.");
   }
 

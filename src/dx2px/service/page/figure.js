@@ -12,29 +12,22 @@ import { current, update } from "./state.js";
  * @typedef {object} Picture
  * @property {import("./api.js").Plan} plan
  * @property {Map<string, string>} titles of all its codes
- * @property {boolean} exact whether it is a plan of the server's, not shares of reasons
- * @property {boolean} agrees whether its shares are those of the reasons
  * @property {number} listed how many procedures there are; the plan may be of the first ones
  */
 
 const WIDEST = 1180;
 const DRAWN = 20; // procedures that a figure can hold
-const TOLERATED = 0.02; // difference of shares that nobody sees
 const PROSE = {
-  flow: "Ribbons are as thick as the mass that passes from a diagnosis to a procedure.",
-  heat: "Each cell is the mass that passes from its diagnosis to its procedure, in percent of all.",
-  table: "Mass that passes from each diagnosis to each procedure, in percent of all.",
+  flow: "The thicker a ribbon, the more mass goes from its diagnosis to its procedure.",
+  heat: "Each cell is the mass that goes from its diagnosis to its procedure, in per cent of the total.",
+  table: "The mass that goes from each diagnosis to each procedure, in per cent of the total.",
 };
-const SHARES = " The server has no plan for this: drawn from the shares of the reasons above.";
-const APART =
-  " The transport was solved for these procedures alone, so its shares may differ from the reasons above.";
-const OTHER = " The reasons above are shares of the model's own plan, and differ from this one.";
-const UNFINISHED = " The transport did not converge: take it as rough.";
+const UNFINISHED = " The transport did not converge: treat it as approximate.";
 
 /** @type {Picture | null} */
 let picture = null;
 
-/** Watch the choice of form, the width of the page and what is pointed at. */
+/** Follow the choice of view and plan, the width of the page and what is pointed at. */
 export function start() {
   for (const choice of all("input[name=view], input[name=plan]")) {
     choice.addEventListener("change", () => update({ [choice.name]: choice.value }));
@@ -49,14 +42,14 @@ export function start() {
 }
 
 /**
- * Let the user choose the paper's transport, where it is another plan than the model's own and the model has vectors.
+ * Offer the paper's transport plan if it differs from the model's own plan and the model has vectors.
  * @param {string} [own] the kind of the model's own plan
  */
 export function offerPlans(own) {
   byId("plans").hidden = own !== "coupling" && own !== "penalised-transport";
 }
 
-/** What the plan on show is, and how far it can be trusted. */
+/** What the plan shown is, and how far it can be trusted. */
 export function trust() {
   return [picture?.plan.reading, picture?.plan.faithfulness].filter(Boolean).join(" ");
 }
@@ -71,7 +64,7 @@ export function show(given) {
   draw();
 }
 
-/** Draw what is to be shown in the form that the state names. */
+/** Draw the picture in the view that the state names. */
 export function draw() {
   const { view, plan } = current();
   byId("figure-card").hidden = picture === null;
@@ -84,7 +77,7 @@ export function draw() {
   keepingFocus(host, () => host.replaceChildren(drawn(view, host.clientWidth)));
 }
 
-/** One form of the picture at a width. */
+/** One view of the picture at a given width. */
 export function drawn(view, width) {
   if (picture === null) throw new Error("there is no picture");
   if (view === "table") return table(picture);
@@ -92,19 +85,18 @@ export function drawn(view, width) {
   return view === "heat" ? drawHeatMap(picture, fitting) : drawFlow(picture, fitting);
 }
 
-/** Below the heading stands what is pointed at, else how to read the figure. */
+/** The note below the heading: what is pointed at, or how to read the figure. */
 function describe(text) {
   if (picture === null) return;
   byId("figure-note").textContent = text || PROSE[current().view] + reserve(picture);
   byId("figure-trust").textContent = trust();
 }
 
-/** What a reader must know besides: how many are drawn, and why figure and reasons may differ. */
-function reserve({ exact, agrees, plan, listed }) {
+/** What else a reader must know: how many procedures are drawn, and whether the transport was solved. */
+function reserve({ plan, listed }) {
   const drawn = plan.procedures.length;
-  const first = drawn < listed ? ` Drawn are the first ${drawn} of ${listed} procedures.` : "";
-  const apart = agrees ? "" : current().plan === "transport" ? OTHER : APART;
-  return first + (!exact ? SHARES : plan.converged === false ? UNFINISHED : apart);
+  const first = drawn < listed ? ` Only the first ${drawn} of ${listed} procedures are drawn.` : "";
+  return first + (plan.converged === false ? UNFINISHED : "");
 }
 
 function table({ plan, titles }) {
@@ -144,7 +136,7 @@ function table({ plan, titles }) {
           {},
           node("th", { scope: "col" }, "Diagnosis"),
           ...head,
-          node("th", { scope: "col" }, "all"),
+          node("th", { scope: "col" }, "total"),
         ),
       ),
       node("tbody", {}, ...plan.diagnoses.map(line)),
@@ -153,48 +145,20 @@ function table({ plan, titles }) {
 }
 
 /**
- * A picture from an explanation, or, where the method has no plan, from the shares of the reasons.
- * @param {import("./api.js").Recommendation} answer
- * @param {import("./api.js").Explanation | null} explanation
+ * The picture of an answer; none where nothing is explained.
+ * @param {import("./api.js").Explanation} answer
  * @returns {Picture | null}
  */
-export function picturing(answer, explanation) {
-  const titles = new Map(
-    [...answer.diagnoses, ...answer.recommendations].map((one) => [one.code, one.title]),
-  );
-  const listed = answer.recommendations.length;
-  if (explanation) {
-    const agrees = agree(explanation.plan, answer.recommendations);
-    return { plan: firstOf(explanation.plan), titles, exact: true, agrees, listed };
-  }
-  const diagnoses = answer.diagnoses.filter((one) => one.status !== "unknown").map((one) => one.code);
-  const shown = answer.recommendations.slice(0, DRAWN);
-  const share = (code, one) =>
-    (one.because.find((reason) => reason.code === code)?.share ?? 0) / shown.length;
-  const mass = diagnoses.map((code) => shown.map((one) => share(code, one)));
-  const plan = { diagnoses, procedures: shown.map((one) => one.code), mass };
-  return diagnoses.length && listed ? { plan, titles, exact: false, agrees: true, listed } : null;
+export function picturing({ diagnoses, procedures, plan }) {
+  const titles = new Map([...diagnoses, ...procedures].map((one) => [one.code, one.title]));
+  return procedures.length ? { plan: firstOf(plan), titles, listed: procedures.length } : null;
 }
 
-/** As many columns of a plan as a figure can hold. */
+/** The first columns of a plan, as many as a figure can hold. */
 function firstOf(plan) {
   return {
     ...plan,
     procedures: plan.procedures.slice(0, DRAWN),
     mass: plan.mass.map((masses) => masses.slice(0, DRAWN)),
   };
-}
-
-/** Whether the plan, column by column, gives each diagnosis the share that the reasons give it. */
-function agree(plan, recommended) {
-  const { columns } = sums(plan.mass);
-  const share = new Map(
-    recommended.flatMap((one) => one.because.map((reason) => [`${reason.code} ${one.code}`, reason.share])),
-  );
-  return plan.diagnoses.every((diagnosis, i) =>
-    plan.procedures.every((procedure, j) => {
-      const mine = columns[j] > 0 ? plan.mass[i][j] / columns[j] : 0;
-      return Math.abs(mine - (share.get(`${diagnosis} ${procedure}`) ?? 0)) < TOLERATED;
-    }),
-  );
 }

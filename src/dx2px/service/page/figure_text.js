@@ -1,4 +1,4 @@
-// Words and sums that both figures need.
+// Texts and sums that both figures need.
 
 import { shape } from "./dom.js";
 import { dotted, percent } from "./codes.js";
@@ -35,7 +35,7 @@ export function sums(mass) {
 }
 
 /**
- * What a diagnosis leads to, or where a procedure comes from, in one sentence.
+ * What a diagnosis leads to, or what a procedure comes from, in one sentence.
  * @param {import("./figure.js").Picture} picture
  * @param {string | undefined} diagnosis
  * @param {string | undefined} procedure
@@ -45,7 +45,7 @@ export function sentence({ plan, titles }, diagnosis, procedure) {
   const j = plan.procedures.indexOf(procedure ?? "");
   const name = (code) => `${dotted(code)} ${titles.get(code) ?? ""}`.trim();
   if (i >= 0 && j >= 0)
-    return `${name(diagnosis)} → ${name(procedure)}: ${percent(plan.mass[i][j])} of all mass.`;
+    return `${name(diagnosis)} → ${name(procedure)}: ${percent(plan.mass[i][j])} of the total mass.`;
   if (i >= 0) return `${name(diagnosis)} leads to ${shares(plan.procedures, plan.mass[i])}.`;
   if (j >= 0)
     return `${name(procedure)} comes from ${shares(
@@ -67,7 +67,7 @@ function shares(codes, masses) {
 }
 
 /**
- * A group that can be pointed at and reached with the keyboard, and says what it stands for.
+ * A group that can be pointed at or reached with the keyboard, and says what it stands for.
  * @param {import("./figure.js").Picture} picture
  * @param {"diagnosis" | "procedure"} kind
  * @param {string} code

@@ -1,17 +1,17 @@
-// The plan as a flow: ribbons from diagnoses to procedures, as thick as the mass that passes.
+// The plan as a flow: ribbons from diagnoses to procedures; the more mass, the thicker.
 
 import { shape } from "./dom.js";
 import { dotted, percent } from "./codes.js";
 import { fit, labelled, sums } from "./figure_text.js";
 import { hue } from "./spotlight.js";
 
-const NARROW = 620; // below this width there is room for codes, not for titles
-const SLOT = 24; // what a label needs in height
+const NARROW = 620; // below this width there is room for codes but not for titles
+const SLOT = 24; // height of a label
 const NODE = 7; // width of the bars at the ends
 const THINNEST = 0.15; // pixels; thinner ribbons cannot be seen
 
 /**
- * Where nodes and ribbons lie. Every node has a slot high enough for its label; bars are as high as their mass.
+ * The places of nodes and ribbons. Every node has a slot high enough for its label; a bar is as high as its mass.
  * @param {number[][]} mass
  * @param {number} flowing height that the whole mass takes
  */
@@ -35,7 +35,7 @@ export function layout(mass, flowing) {
   return { height, left, right, ribbons };
 }
 
-/** Bars one below the other, the space that is left spread evenly between them. */
+/** Bars one below the other, with the remaining space spread evenly between them. */
 function stack(masses, scale, height) {
   const bars = masses.reduce((sum, mass) => sum + mass * scale, 0);
   const gap = masses.length ? (height - bars) / masses.length : 0;
@@ -130,7 +130,7 @@ function end(picture, kind, code, { y, height }, x, side) {
   );
 }
 
-/** The code stands next to the bar, the title, if there is room for one, outside of it. */
+/** The code is next to the bar; the title, if there is room for it, is outside. */
 function words(picture, code, side, isLeft) {
   const title = side > 100 ? fit(picture.titles.get(code) ?? "", side - 76) : "";
   const pieces = title

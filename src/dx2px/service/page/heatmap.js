@@ -1,4 +1,4 @@
-// The plan as a heat map: a row a diagnosis, a column a procedure. Six steps of colour, so that the figures
+// The plan as a heat map: one row per diagnosis, one column per procedure. Six steps of colour, so that the numbers
 // written on them can be read; the exact numbers are in the table.
 
 import { shape } from "./dom.js";
@@ -141,7 +141,7 @@ function legend({ side, largest }, height) {
   const text = shape(
     "text",
     { class: "label label-title", x: side + size * STEPS + 6, y: y + 6, dy: "0.35em" },
-    `% of mass, to ${percent(largest)}`,
+    `% of the mass, up to ${percent(largest)}`,
   );
   return shape("g", { class: "legend", "aria-hidden": "true" }, ...squares, text);
 }

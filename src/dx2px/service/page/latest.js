@@ -1,4 +1,4 @@
-// Only the last question counts: a new one ends the request under way, and late answers are dropped.
+// Only the last question counts: a new one cancels the request in progress, and late answers are dropped.
 
 export class Latest {
   /** @param {number} [delay] milliseconds of quiet before a question is sent */
@@ -8,13 +8,13 @@ export class Latest {
     this.running = null;
   }
 
-  /** End the question under way, if any. */
+  /** Cancel the question in progress, if any. */
   stop() {
     this.running?.abort();
     this.running = null;
   }
 
-  /** Whether a question waits for its answer. */
+  /** Whether a question is waiting for its answer. */
   get busy() {
     return this.running !== null;
   }

@@ -6,31 +6,32 @@ import { hue } from "./spotlight.js";
 import { current, update } from "./state.js";
 import { titleOf } from "./titles.js";
 
-const REASONS = 6; // the rest is summed up
-const SMALLEST = 0.005; // a share below this is part of the rest
+const REASONS = 6; // the others are summed up
+const SMALLEST = 0.005; // a smaller share is summed up with the others
 
 /** @type {Set<string>} */
 const open = new Set();
 
 /**
- * Draw an answer.
- * @param {import("./api.js").Recommended[]} recommended
+ * Draw the procedures of an answer.
+ * @param {import("./api.js").Procedure[]} recommended
+ * @param {string} [kind] of the plan that their reasons are shares of
  */
-export function draw(recommended) {
+export function draw(recommended, kind) {
   const list = byId("procedures");
-  keepingFocus(list, () => list.replaceChildren(...recommended.map(row)));
+  keepingFocus(list, () => list.replaceChildren(...recommended.map((one) => row(one, kind))));
   const measured = recommended.every((one) => one.probability !== null);
   list.classList.toggle("unmeasured", !measured);
   byId("likelihood-note").hidden = measured;
   mark();
 }
 
-function row(one) {
+function row(one, kind) {
   const name = `${dotted(one.code)} ${one.title}`;
   const reasons = node(
     "div",
     { class: "reasons", id: `reasons-${one.rank}`, hidden: !open.has(one.code) },
-    ...because(one),
+    ...because(one, kind),
   );
   return node(
     "li",
@@ -76,20 +77,20 @@ function measure(one) {
   const text = percent(one.probability);
   return node(
     "span",
-    { class: "measure", title: `Of stays like this one, the procedure was coded in about ${text}` },
+    { class: "measure", title: `Coded in about ${text} of stays like this one` },
     bar(one.probability, `probability ${text}`),
     node("span", { class: "number", "aria-hidden": "true" }, text),
   );
 }
 
-function because(one) {
+function because(one, kind) {
   const shown = one.because
     .slice(0, REASONS)
     .filter((reason, place) => place === 0 || reason.share >= SMALLEST);
   const rest = one.because.slice(shown.length);
   const restShare = rest.reduce((sum, reason) => sum + reason.share, 0);
   return [
-    node("p", { class: "note" }, "Comes from"),
+    node("p", { class: "note" }, kind === "transport" ? "Comes from (transport plan)" : "Comes from"),
     node("ul", { "aria-label": `Diagnoses behind ${dotted(one.code)}` }, ...shown.map(reasonRow)),
     rest.length
       ? node("p", { class: "note" }, `and ${rest.length} more, together ${percent(restShare)}`)
@@ -139,7 +140,7 @@ function verdict(kind, code, label) {
   );
 }
 
-/** A second click takes a verdict back; accept and reject exclude each other. */
+/** A second click withdraws a verdict; accept and reject exclude each other. */
 function judge(kind, code) {
   const { accepted, rejected } = current();
   const without = (list) => list.filter((one) => one !== code);
@@ -151,7 +152,7 @@ function judge(kind, code) {
   );
 }
 
-/** Show the verdicts of the state on the rows that are there. */
+/** Show the verdicts on the rows. */
 export function mark() {
   const { accepted, rejected } = current();
   const given = { accept: new Set(accepted), reject: new Set(rejected) };

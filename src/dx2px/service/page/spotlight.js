@@ -1,10 +1,10 @@
-// Colours of diagnoses, and the highlighting that ties lists and figure together: pointing at a diagnosis, or
-// reaching it with the keyboard, lights what it leads to and dims the rest.
+// Colours of diagnoses, and the highlighting that links lists and figure: pointing at a diagnosis, or reaching it
+// with the keyboard, highlights what it leads to and dims the rest.
 
 import { all, byId } from "./dom.js";
 
 const HUES = 9;
-const LINKED = 0.05; // of a diagnosis's mass, or of a procedure's: less is not worth lighting
+const LINKED = 0.05; // of a diagnosis's mass, or of a procedure's: less is not highlighted
 
 /** @type {Map<string, number>} */
 const hues = new Map();
@@ -38,7 +38,7 @@ export function hue(code) {
 }
 
 /**
- * What leads to what, from now on.
+ * Set the plan to highlight by.
  * @param {import("./api.js").Plan} given
  */
 export function setPlan(given) {
@@ -46,7 +46,7 @@ export function setPlan(given) {
 }
 
 /**
- * Be told what is pointed at, to describe it in words.
+ * Call a function with what is pointed at, to describe it in words.
  * @param {(diagnosis: string | undefined, procedure: string | undefined) => void} listener
  */
 export function onSpot(listener) {
@@ -61,7 +61,7 @@ export function start() {
   document.documentElement.addEventListener("pointerleave", () => point(null));
 }
 
-/** Light nothing, before what is lit is drawn anew. */
+/** Highlight nothing, before the figure is drawn again. */
 export function clear() {
   point(null);
 }
@@ -101,7 +101,7 @@ function isLit(ends, lit) {
   );
 }
 
-/** The codes to light: what is pointed at and what it is linked with. */
+/** The codes to highlight: what is pointed at and what it is linked with. */
 function linked(diagnosis, procedure) {
   if (diagnosis !== undefined && procedure !== undefined) {
     return { diagnoses: new Set([diagnosis]), procedures: new Set([procedure]) };

@@ -6,9 +6,9 @@ import { sameCode } from "./codes.js";
  * @typedef {object} State
  * @property {"recommend" | "audit"} tab
  * @property {string[]} diagnoses as typed, or canonical once the server has answered
- * @property {string} top how many procedures, or "90%" for as many as that coverage takes
+ * @property {string} top how many procedures, or "90%" for as many as that coverage needs
  * @property {"flow" | "heat" | "table"} view
- * @property {"own" | "transport"} plan whose plan is drawn: the model's, or the paper's
+ * @property {"own" | "transport"} plan which plan is shown: the model's, or the paper's
  * @property {string[]} accepted
  * @property {string[]} rejected
  * @property {string[]} auditDiagnoses
@@ -55,7 +55,7 @@ const listeners = [];
 /** @type {{name: ListName, items: [number, string][], before?: string[]}[]} */
 const removals = [];
 
-/** The present state; it is never changed in place. */
+/** The current state; it is never changed in place. */
 export function current() {
   return state;
 }
@@ -109,7 +109,7 @@ export function remove(name, codes) {
 }
 
 /**
- * Put a list in the place of another; `undo` brings the old one back.
+ * Replace a list; `undo` brings the old one back.
  * @param {ListName} name
  * @param {string[]} codes
  */
@@ -119,7 +119,7 @@ export function replace(name, codes) {
   update({ [name]: codes });
 }
 
-/** Put back what was last removed, where it stood; what was added since stays, unless it took the place of all. */
+/** Put back what was last removed, where it was; what was added since stays, unless the whole list was replaced. */
 export function undo() {
   const last = removals.pop();
   if (!last) return false;
@@ -143,7 +143,7 @@ export function forgetRemovals() {
   removals.length = 0;
 }
 
-/** Take the state from the address, at the start and when the user changes it there. */
+/** Read the state from the address, at the start and whenever the user changes it there. */
 export function restore() {
   update(decode(location.hash.slice(1)));
 }
@@ -163,7 +163,7 @@ export function encode(full) {
 }
 
 /**
- * The state that a fragment describes; what it does not name, or names wrongly, is as at the start.
+ * The state that a fragment describes; what it does not name, or names wrongly, has its initial value.
  * @param {string} fragment
  * @returns {State}
  */
@@ -180,7 +180,7 @@ export function decode(fragment) {
   return found;
 }
 
-/** Codes keep their colon in the address; everything else that has a meaning there is escaped. */
+/** Codes keep their colon in the address; every other special character is escaped. */
 function plain(text) {
   return encodeURIComponent(text).replaceAll("%3A", ":");
 }

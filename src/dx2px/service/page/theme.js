@@ -1,14 +1,14 @@
-// Light or dark: the system's wish, until the user chooses; the choice is all that this page keeps in the browser.
+// Light or dark: the system's setting, until the user chooses. The choice is all that this page keeps in the browser.
 
 import { byId, icon } from "./dom.js";
 
 const KEY = "dx2px-theme";
-const wish = matchMedia("(prefers-color-scheme: dark)");
+const system = matchMedia("(prefers-color-scheme: dark)");
 
 /** Show the theme, and follow the button and the system. */
 export function start() {
   apply();
-  wish.addEventListener("change", apply);
+  system.addEventListener("change", apply);
   byId("theme").addEventListener("click", () => {
     keep(shown() === "dark" ? "light" : "dark");
     apply();
@@ -16,7 +16,7 @@ export function start() {
 }
 
 function shown() {
-  return chosen() ?? (wish.matches ? "dark" : "light");
+  return chosen() ?? (system.matches ? "dark" : "light");
 }
 
 function apply() {
@@ -31,7 +31,7 @@ function chosen() {
     const kept = localStorage.getItem(KEY);
     return kept === "dark" || kept === "light" ? kept : null;
   } catch {
-    return document.documentElement.dataset.chosen ?? null; // storage is forbidden: the choice lives as long as the page
+    return document.documentElement.dataset.chosen ?? null; // no storage: the choice lasts as long as the page
   }
 }
 

@@ -1,4 +1,4 @@
-// Titles of codes, as far as the server has told them.
+// Titles of codes, as far as the server has sent them.
 
 import { ask } from "./api.js";
 import { sameCode } from "./codes.js";
@@ -23,7 +23,7 @@ export function titleOf(code) {
 }
 
 /**
- * Ask for the titles that are missing, one after the other so that a long list does not crowd the server out.
+ * Ask for the missing titles, one after the other, so that a long list does not overload the server.
  * @param {string[]} codes
  * @param {"diagnosis" | "procedure"} kind
  * @returns {Promise<boolean>} whether a title is new

@@ -1,4 +1,4 @@
-// "Removed … Undo", beside the list that something was removed from; Ctrl+Z does the same.
+// "Removed … Undo", beside the list from which something was removed; Ctrl+Z does the same.
 
 import { announce, byId, node } from "./dom.js";
 import { count, dotted } from "./codes.js";
@@ -21,7 +21,7 @@ export function start() {
   });
 }
 
-/** Drawn only when there is another removal to undo, so that the buttons keep still under the pointer. */
+/** Drawn only when there is another removal to undo, so that the buttons do not move under the pointer. */
 function draw() {
   const last = lastRemoval();
   if (last === drawn) return;

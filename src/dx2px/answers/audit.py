@@ -1,0 +1,122 @@
+"""Audit of one coded stay: unsupported procedures (its diagnoses hardly explain them) and missing ones (expected).
+
+It compares a stay with how stays like it were coded. A finding is a reason to look, not proof of a mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from dx2px.answers.defects import AuditSettings, Doubles
+from dx2px.answers.flagging import Findings, Flagger, reasons
+from dx2px.answers.model import Model
+from dx2px.answers.results import Reason
+from dx2px.ragged import Ragged
+
+REASONS = 3  # diagnoses named for a finding, at most
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A procedure to look at.
+
+    Attributes:
+        code: The procedure.
+        title: Its title.
+        probability: Of the procedure, given the diagnoses.
+        rank: Its place among all procedures for these diagnoses.
+        strength: The probability that it is a mistake (see `dx2px.answers.defects`).
+        because: The diagnoses that support it most.
+    """
+
+    code: str
+    title: str
+    probability: float
+    rank: int
+    strength: float
+    because: tuple[Reason, ...]
+
+
+@dataclass(frozen=True)
+class StayAudit:
+    """What an audit of one stay found, strongest first; `unknown` codes were left out of it."""
+
+    id: str | None
+    unsupported: tuple[Finding, ...]
+    missing: tuple[Finding, ...]
+    unknown: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "unsupported": [_record(one) for one in self.unsupported],
+            "missing": [_record(one) for one in self.missing],
+            "unknown": list(self.unknown),
+        }
+
+
+def audit_stay(
+    model: Model,
+    diagnoses: Sequence[str],
+    procedures: Sequence[str],
+    settings: AuditSettings | None = None,
+    *,
+    id: str | None = None,  # noqa: A002
+) -> StayAudit:
+    """Audit one stay: which coded procedures are unsupported by the diagnoses, and which expected ones are missing.
+
+    Args:
+        model: A calibrated model.
+        diagnoses: The stay's diagnoses, as people write them or canonical.
+        procedures: The procedures coded for it.
+        settings: How strong a finding must be, and how often coders are assumed to err.
+        id: An id to carry into the result.
+
+    Returns:
+        The findings of both kinds, strongest first, and the codes that the model does not know. There are no
+        findings if it knows none of the diagnoses.
+
+    Raises:
+        CodeError: A text may mean several codes.
+        ModelError: The model is not calibrated.
+    """
+    flagger = Flagger(model, settings or AuditSettings())
+    asked, coded = model.diagnoses.find_all(diagnoses), model.procedures.find_all(procedures)
+    unknown = tuple(found.code for found in (*asked, *coded) if found.status == "unknown")
+    used = [found for found in asked if found.status != "unknown"]
+    if not used:
+        return StayAudit(id, (), (), unknown)
+    rows, scorer, _ = model.rows_of(used)
+    written = Ragged.from_lists([[found.index for found in coded if found.index is not None]])
+    found = flagger.flag(scorer, rows, written)
+    shares = reasons(scorer, rows, found).reshape(len(found), len(used))
+    codes = [one.code for one in used]
+    findings = [_finding(model, found, place, codes, row) for place, row in enumerate(shares)]
+    unsupported = int((~found.missing).sum())  # these come first
+    return StayAudit(id, tuple(findings[:unsupported]), tuple(findings[unsupported:]), unknown)
+
+
+def strongest_reasons(codes: Sequence[str], shares: Doubles) -> tuple[Reason, ...]:
+    """The diagnoses with the largest shares, at most `REASONS`."""
+    order = np.argsort(-shares, kind="stable")[:REASONS].tolist()
+    return tuple(Reason(codes[place], float(shares[place])) for place in order)
+
+
+def _finding(model: Model, found: Findings, place: int, codes: Sequence[str], shares: Doubles) -> Finding:
+    procedure = model.procedures.at(int(found.procedure[place]))
+    return Finding(
+        procedure.code,
+        procedure.title,
+        float(found.probability[place]),
+        int(found.rank[place]),
+        float(found.strength[place]),
+        strongest_reasons(codes, shares),
+    )
+
+
+def _record(finding: Finding) -> dict[str, Any]:
+    return {**asdict(finding), "because": [asdict(reason) for reason in finding.because]}

@@ -1,0 +1,151 @@
+"""Parquet in, findings out: the strongest findings of a file of stays, sorted, in constant memory.
+
+All findings are counted, but only the strongest are kept: as many per 100 stays as asked for, and never more than
+`most`. Nobody works through more, and keeping all would need memory that grows with the file. Equally strong ones
+stay in the order of the stays.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from dx2px.answers.audit_stream import AUDITED, AuditCounts, audited_blocks, findings_schema
+from dx2px.answers.defects import AuditSettings
+from dx2px.answers.model import Model
+from dx2px.answers.population_file import METADATA_KEY, StayFile, check_output
+from dx2px.errors import InputError
+from dx2px.scoring.identity import fingerprint
+from dx2px.storage import atomic_path
+from dx2px.version import __version__
+
+MOST = 100_000
+SUFFIXES = (".parquet", ".csv")
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class FileAudit:
+    """The strongest findings of a file, strongest first, and the counts of all."""
+
+    findings: pa.Table
+    counts: AuditCounts
+    settings: AuditSettings
+    model: str  # fingerprint
+
+    @property
+    def left_out(self) -> int:
+        """Findings that were counted but not kept."""
+        return self.counts.findings - len(self.findings)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the findings as CSV or Parquet, by the file's ending; completely or not at all."""
+        write = _write_csv if Path(path).suffix.lower() == ".csv" else self._write_parquet
+        with atomic_path(path) as draft:
+            write(self.findings, draft)
+
+    def _write_parquet(self, findings: pa.Table, path: Path) -> None:
+        record = {
+            "version": __version__,
+            "model": self.model,
+            "settings": asdict(self.settings),
+            "counts": self.counts.to_dict(),
+            "left_out": self.left_out,
+        }
+        marked = findings.replace_schema_metadata({METADATA_KEY: json.dumps(record)})
+        pq.write_table(marked, path, compression="zstd")
+
+
+def audit_file(
+    source: str | os.PathLike[str],
+    model: Model,
+    settings: AuditSettings | None = None,
+    *,
+    per_100: float | None = None,
+    most: int = MOST,
+    progress: Progress = lambda done: None,
+) -> FileAudit:
+    """Audit every stay of a Parquet file and keep the strongest findings.
+
+    Args:
+        source: A cohort, or any Parquet file with `stay_id`, `diagnoses` and `procedures`.
+        model: A calibrated model.
+        settings: How strong a finding must be, and how often coders are assumed to err.
+        per_100: Keep only this many findings per 100 stays.
+        most: Keep at most this many findings; the rest are counted.
+        progress: Called with the number of stays done.
+
+    Returns:
+        The findings, strongest first, and the counts; `save` writes them as Parquet or CSV.
+    """
+    settings = settings or AuditSettings()
+    stays = StayFile(source, AUDITED)
+    best = _Strongest(stays.parquet.schema_arrow.field("stay_id").type, _limit(per_100, most, stays.rows))
+    counts = AuditCounts()
+    for block in audited_blocks(stays.batches(), model, settings):
+        best.add(block.findings)
+        counts = counts.plus(block.counts)
+        progress(counts.stays)
+    return FileAudit(best.sorted(), counts, settings, fingerprint(model.files))
+
+
+def check_findings_path(out: str | os.PathLike[str], source: str | os.PathLike[str]) -> None:
+    """Raise an `InputError` if the findings cannot be written there; worth asking before the work begins."""
+    path = Path(out)
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"Findings are written to a {' or '.join(SUFFIXES)} file, not to {path.name!r}.")
+    check_output(path, StayFile(source, AUDITED))
+
+
+class _Strongest:
+    """The strongest findings of a stream; little more than those is in memory."""
+
+    def __init__(self, stay_id: pa.DataType, limit: int) -> None:
+        self.limit = limit
+        self.schema = findings_schema(stay_id)
+        self.kept = self.schema.empty_table()
+
+    def add(self, findings: pa.RecordBatch) -> None:
+        self.kept = pa.concat_tables([self.kept, pa.Table.from_batches([findings], self.schema)])
+        if self.kept.num_rows > 2 * self.limit + 1000:
+            self.kept = self._cut(in_first_order=True)
+
+    def sorted(self) -> pa.Table:
+        return self._cut(in_first_order=False)
+
+    def _cut(self, *, in_first_order: bool) -> pa.Table:
+        """The strongest; kept in stream order until the end, so that ties do not depend on the batches."""
+        order = np.argsort(-self.kept.column("strength").to_numpy(), kind="stable")[: self.limit]
+        return self.kept.take(pa.array(np.sort(order) if in_first_order else order)).combine_chunks()
+
+
+def _limit(per_100: float | None, most: int, stays: int) -> int:
+    if most < 1:
+        raise InputError(f"The most findings to keep must be at least 1, not {most}.")
+    if per_100 is None:
+        return most
+    if not 0 < per_100 <= 100_000:
+        raise InputError(f"Findings per 100 stays must be above 0 and at most 100,000, not {per_100:g}.")
+    return min(most, int(np.ceil(per_100 * stays / 100)))
+
+
+def _write_csv(findings: pa.Table, path: Path) -> None:
+    because = pa.array(
+        ["; ".join(map(_reason, reasons)) for reasons in findings.column("because").to_pylist()], pa.string()
+    )
+    flat = findings.set_column(findings.schema.get_field_index("because"), "because", because)
+    pyarrow.csv.write_csv(flat, path)
+
+
+def _reason(reason: dict[str, Any]) -> str:
+    return f"{reason['code']} {reason['share']:.0%}"

@@ -1,0 +1,109 @@
+"""The best procedures of many stays, as an Arrow record batch.
+
+Axes: i stays, p procedures, l the best of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dx2px.answers.even_blocks import EvenBlock, EvenBlocks
+from dx2px.answers.model import Model
+from dx2px.ragged import Ragged, offsets_of
+from dx2px.scoring.ranking import top_l
+from dx2px.scoring.segments import Floats
+
+NUMBERS = pa.list_(pa.float32())
+
+
+def answer_schema(stay_id: pa.DataType) -> pa.Schema:
+    """The columns of the answers, for stay ids of the given type."""
+    return pa.schema(
+        [
+            ("stay_id", stay_id.value_type if pa.types.is_dictionary(stay_id) else stay_id),
+            ("recommendations", pa.list_(pa.string())),
+            ("scores", NUMBERS),
+            ("probabilities", NUMBERS),
+            ("known_diagnoses", pa.int32()),
+            ("backed_off_diagnoses", pa.int32()),
+            ("unknown_diagnoses", pa.int32()),
+        ]
+    )
+
+
+class Answerer:
+    """A model, and how many procedures to recommend for each stay."""
+
+    def __init__(self, model: Model, top: int) -> None:
+        self.model, self.width = model, min(top, len(model.files.procedures))
+        self.blocks = EvenBlocks(model)
+        self.procedures = pa.array(model.files.procedures, pa.string())
+
+    def answer(self, block: pa.RecordBatch) -> pa.RecordBatch:
+        """One row for each stay of a record batch."""
+        stays = self.blocks.encoder.encode(block.column("diagnoses"))
+        best = self._best(stays.rows)
+        offsets = pa.array(offsets_of((stays.rows.lengths > 0) * self.width).astype(np.int32))
+        columns = {
+            "stay_id": block.column("stay_id"),
+            "recommendations": _lists(offsets, self.procedures.take(pa.array(best.procedures.reshape(-1)))),
+            "scores": _lists(offsets, pa.array(best.scores.reshape(-1))),
+            "probabilities": pa.nulls(len(block), NUMBERS)
+            if best.probabilities is None
+            else _lists(offsets, pa.array(best.probabilities.reshape(-1))),
+            "known_diagnoses": pa.array(stays.known),
+            "backed_off_diagnoses": pa.array(stays.backed_off),
+            "unknown_diagnoses": pa.array(stays.unknown),
+        }
+        return pa.record_batch(columns, schema=answer_schema(block.schema.field("stay_id").type))
+
+    def _best(self, rows: Ragged) -> _Best:
+        """For the stays with usable diagnoses, in their order."""
+        blocks = list(self.blocks.of(rows))
+        parts = [self._best_of(block).take(slice(block.size)) for block in blocks]
+        places = np.concatenate([np.empty(0, np.int64), *(block.places for block in blocks)])
+        return _joined([self._nothing(), *parts]).take(np.argsort(places))
+
+    def _best_of(self, block: EvenBlock) -> _Best:
+        scores = block.scorer.scores(block.rows)  # (i, p)
+        best = top_l(scores, self.width)  # (i, l)
+        places = best.astype(np.int64)
+        likely = self.model.probabilities(scores, places)
+        chosen = np.take_along_axis(scores, places, axis=1)
+        return _Best(best, chosen, None if likely is None else likely.astype(np.float32))
+
+    def _nothing(self) -> _Best:
+        """The answer for no stays at all."""
+        none = np.empty((0, self.width), np.float32)
+        return _Best(none.astype(np.int32), none, None if self.model.files.calibration is None else none)
+
+
+@dataclass(frozen=True, eq=False)
+class _Best:
+    """The best procedures of some stays, best first; each array is (i, l)."""
+
+    procedures: NDArray[np.int32]
+    scores: Floats
+    probabilities: Floats | None
+
+    def take(self, stays: NDArray[np.int64] | slice) -> _Best:
+        likely = None if self.probabilities is None else self.probabilities[stays]
+        return _Best(self.procedures[stays], self.scores[stays], likely)
+
+
+def _joined(parts: Sequence[_Best]) -> _Best:
+    likely = [part.probabilities for part in parts if part.probabilities is not None]
+    return _Best(
+        np.concatenate([part.procedures for part in parts]),
+        np.concatenate([part.scores for part in parts]),
+        np.concatenate(likely) if likely else None,
+    )
+
+
+def _lists(offsets: pa.Array, values: pa.Array) -> pa.Array:
+    return pa.ListArray.from_arrays(offsets, values)

@@ -1,0 +1,71 @@
+"""Stays in blocks of one size, each block with the scorer that knows its codes.
+
+A stay's answer must not depend on which other stays are in its block. So every block has the same size, the last one
+filled up (methods may sum in another order for few stays than for many). Stays in which a heading replaces a code go
+to a scorer that knows every heading, not only those that occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dx2px.answers.encoding import StayEncoder
+from dx2px.answers.model import Model
+from dx2px.ragged import Ragged
+from dx2px.scoring.scorer import BLOCK, Scorer
+
+
+@dataclass(frozen=True, eq=False)
+class EvenBlock:
+    """Some stays with usable diagnoses, filled up to `BLOCK` rows with copies of the last one."""
+
+    scorer: Scorer
+    filled: NDArray[np.int64]  # (BLOCK,) places of the stays among all
+    size: int  # how many of them are not copies
+    rows: Ragged  # the diagnoses of `filled`, as the scorer's indices
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """The places of the stays among all, without the copies."""
+        return self.filled[: self.size]
+
+
+class EvenBlocks:
+    """Cuts stays into blocks for a model; several threads may ask at once."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    @cached_property
+    def encoder(self) -> StayEncoder:
+        """Reads lists of diagnoses as rows of the model's codes and, numbered after them, its headings."""
+        headings = {heading: place for place, heading in enumerate(self.model.back_off.under)}
+        return StayEncoder(self.model.diagnoses, headings)
+
+    def of(self, rows: Ragged) -> Iterator[EvenBlock]:
+        """The blocks of encoded stays; stays without a usable diagnosis are in none."""
+        for scorer, places in self._groups(rows):
+            for start in range(0, len(places), BLOCK):
+                some = places[start : start + BLOCK]
+                filled = some[np.minimum(np.arange(BLOCK), len(some) - 1)]
+                yield EvenBlock(scorer, filled, len(some), rows.take(filled))
+
+    def _groups(self, rows: Ragged) -> Iterator[tuple[Scorer, NDArray[np.int64]]]:
+        """Stays of known codes; then those with a heading in place of some code, which need another scorer."""
+        stood_in = np.zeros(len(rows), np.bool_)
+        stood_in[rows.row_of_entry[rows.values >= len(self.model.files.diagnoses)]] = True
+        yield self.model.scorer, np.flatnonzero((rows.lengths > 0) & ~stood_in)
+        if stood_in.any():
+            yield self._stand_ins, np.flatnonzero(stood_in)
+
+    @cached_property
+    def _stand_ins(self) -> Scorer:
+        """Knows the vocabulary and, after it, every heading that can stand in for a code."""
+        own, under = self.model.files.diagnoses, self.model.back_off.under
+        members = [*((index,) for index in range(len(own))), *under.values()]
+        return self.model.back_off.rows([*own, *under], members).scorer()

@@ -1,0 +1,132 @@
+"""From what people type to a model's codes: `428.0`, `4280` and `icd9cm:4280` are one diagnosis."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dx2px.answers.results import StandIn, Status
+from dx2px.codes import Kind, System, dotted, normalize, resolve, split, title
+from dx2px.cohort.vocabulary import Vocabulary
+from dx2px.errors import CodeError
+from dx2px.scoring.back_off import BackOff, Siblings
+
+_LONGEST_SHOWN = 40
+_REMEMBERED = 20_000  # texts of codes that the model can use
+
+
+@dataclass(frozen=True)
+class Found:
+    """A typed code: canonical if it has the shape of a code, with its index if the model knows it.
+
+    If the model does not know it, `siblings` are the codes that stand in for it, if there are any.
+    """
+
+    code: str
+    title: str
+    index: int | None
+    siblings: Siblings | None = None
+
+    @property
+    def shown(self) -> str:
+        """The code as people read it, `428.0`; what was typed where that is not a code."""
+        try:
+            return dotted(self.code)
+        except CodeError:
+            return self.code
+
+    @property
+    def status(self) -> Status:
+        if self.index is not None:
+            return "known"
+        return "unknown" if self.siblings is None else "backed-off"
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """The codes of the vocabulary that stand for this one: itself, its siblings, or none."""
+        if self.index is not None:
+            return (self.index,)
+        return () if self.siblings is None else self.siblings.members
+
+    @property
+    def stand_in(self) -> StandIn | None:
+        """What stands in for the code, as answers show it."""
+        if self.siblings is None:
+            return None
+        heading = self.siblings.heading
+        return StandIn(heading, title(heading).text, len(self.siblings.members))
+
+
+class Lookup:
+    """Finds typed codes of one kind in a vocabulary, and stand-ins for others where it is given a `BackOff`."""
+
+    def __init__(self, vocabulary: Vocabulary, kind: Kind, back_off: BackOff | None = None) -> None:
+        self.vocabulary, self.kind, self.back_off = vocabulary, kind, back_off
+        counted = Counter(split(code)[0] for code in vocabulary)
+        self.systems: list[System] = [system for system, _ in counted.most_common()]
+        if strangers := [system for system in self.systems if system.kind != kind]:
+            raise CodeError(f"there are {strangers[0].label} codes among the {kind} codes.")
+        # People ask about the same codes again and again.
+        self._found: dict[str, Found] = {}
+        self._placed: dict[int, Found] = {}
+
+    def find(self, text: str) -> Found:
+        """The code that a text means; a `CodeError` if several codes of the model fit it."""
+        found = self._found.get(text)
+        if found is None:
+            found = self._find(text)
+            if found.status != "unknown" and len(self._found) < _REMEMBERED:
+                self._found[text] = found
+        return found
+
+    def _find(self, text: str) -> Found:
+        known = self.candidates(text)
+        if len(known) > 1:
+            raise ambiguous(text, known)
+        if known:
+            return self._known(self.vocabulary.index(known[0]))
+        try:
+            code = resolve(text, self.kind, prefer=self.systems)
+        except CodeError:
+            return Found(text.strip()[:_LONGEST_SHOWN], f"not an ICD {self.kind} code", None)
+        return Found(code, title(code).text, None, self._siblings(code))
+
+    def find_all(self, texts: Iterable[str]) -> list[Found]:
+        """Every code once, in the order typed."""
+        return list(dict.fromkeys(self.find(text) for text in texts))
+
+    def at(self, index: int) -> Found:
+        """The code at a place of the vocabulary."""
+        if index not in self._placed:
+            code = self.vocabulary[index]
+            self._placed[index] = Found(code, title(code).text, index)
+        return self._placed[index]
+
+    def _known(self, index: int) -> Found:
+        found = self.at(index)
+        if self.back_off is None or self.back_off.learned(index):
+            return found
+        siblings = self._siblings(found.code)
+        return found if siblings is None else Found(found.code, found.title, None, siblings)
+
+    def _siblings(self, code: str) -> Siblings | None:
+        return None if self.back_off is None else self.back_off.siblings(code)
+
+    def candidates(self, text: str) -> list[str]:
+        """The codes of the vocabulary that a text may mean, at most one per system."""
+        fitting = (_normalized(text, system) for system in self.systems)
+        return [code for code in fitting if code is not None and code in self.vocabulary]
+
+
+def ambiguous(text: str, codes: Sequence[str]) -> CodeError:
+    """The error for a text that fits several codes of the model."""
+    shown = repr(text[:_LONGEST_SHOWN])
+    return CodeError(f"{shown} may be {' or '.join(codes)}: write it with its system, as in {codes[0]}.")
+
+
+def _normalized(text: str, system: System) -> str | None:
+    try:
+        return normalize(text, system)
+    except CodeError:
+        return None

@@ -1,0 +1,301 @@
+"""A loaded model and the questions it answers: which procedures, why, and which codes are near."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dx2px.answers import results
+from dx2px.answers.lookup import Found, Lookup, ambiguous
+from dx2px.answers.mapping import map_codes
+from dx2px.answers.shipped import model_path
+from dx2px.answers.stay import Stay, no_vectors, own_kind, plan_of
+from dx2px.cohort.vocabulary import Vocabulary
+from dx2px.errors import CodeError, InputError, ModelError, UnknownCodesError
+from dx2px.ragged import Ragged
+from dx2px.scoring.back_off import BackOff
+from dx2px.scoring.folder import ModelFiles, read_folder
+from dx2px.scoring.identity import fingerprint
+from dx2px.scoring.plans import Plan, PlanChoice
+from dx2px.scoring.ranking import top_l
+from dx2px.scoring.scorer import Scorer
+from dx2px.scoring.segments import Doubles, directions
+
+_NAMED = 10  # codes that an error message names at most
+
+
+class Model:
+    """A saved model that answers questions. It reproduces how stays were coded; it is not medical advice.
+
+    Use `Model.load` to read one.
+    """
+
+    def __init__(self, files: ModelFiles) -> None:
+        self.files = files
+        self.scorer = files.scorer()
+        self.back_off = BackOff(files)
+        try:
+            self.diagnoses = Lookup(Vocabulary(files.diagnoses), "diagnosis", self.back_off)
+            self.procedures = Lookup(Vocabulary(files.procedures), "procedure")
+        except CodeError as error:
+            raise ModelError(f"The model's vocabulary cannot be used: {error}") from error
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str] | None = None) -> Model:
+        """Read a model folder. Names, hashes, shapes and finiteness are checked; no code from the folder is run.
+
+        Args:
+            path: A folder that `dx2px train` or `Trained.save` wrote, or the name of a model in the package. The
+                package's default model if None.
+
+        Raises:
+            ModelError: The folder is missing, damaged or of another format; the message says which.
+        """
+        return cls(read_folder(model_path(path)))
+
+    def __repr__(self) -> str:
+        sizes = len(self.files.diagnoses), len(self.files.procedures)
+        return f"Model({self.files.method}, {sizes[0]:,} diagnoses, {sizes[1]:,} procedures)"
+
+    @property
+    def diagnosis_vectors(self) -> NDArray[np.float32]:
+        """The vectors of the diagnoses (U), one row per code, in the order of the model's vocabulary."""
+        return self._vectors("U")
+
+    @property
+    def procedure_vectors(self) -> NDArray[np.float32]:
+        """The vectors of the procedures (V), one row per code, in the order of the model's vocabulary."""
+        return self._vectors("V")
+
+    def recommend(
+        self,
+        codes: Sequence[str],
+        top: int = 5,
+        *,
+        coverage: float | None = None,
+        map: bool = False,  # noqa: A002
+    ) -> results.Recommendation:
+        """Recommend procedures for a stay's diagnoses, each with the diagnoses it comes from.
+
+        Args:
+            codes: The diagnoses, as people write them (`585.6`, `5856`) or canonical.
+            top: How many procedures to return.
+            coverage: If given, such as 0.9, return instead the set of procedures that holds this share of a stay's
+                procedures on average.
+            map: Translate diagnoses of the other ICD version by the public maps.
+
+        Returns:
+            The diagnoses with their significance, the procedures, best first, and the plan between them.
+
+        Raises:
+            UnknownCodesError: The model knows none of the diagnoses.
+            CodeError: A text may mean several codes.
+            ModelError: `coverage` is given, but the model has no calibration.
+        """
+        return results.Recommendation.of(self.explain(codes, top=top, coverage=coverage, map=map))
+
+    def explain(
+        self,
+        codes: Sequence[str],
+        procedures: Sequence[str] | None = None,
+        top: int = 5,
+        *,
+        coverage: float | None = None,
+        map: bool = False,  # noqa: A002
+        plan: PlanChoice = "own",
+    ) -> results.Explanation:
+        """Explain which diagnoses lead to which procedures.
+
+        Args:
+            codes: The diagnoses, as people write them (`585.6`, `5856`) or canonical.
+            procedures: The procedures to explain; the best ones by default, as `recommend` gives them.
+            top: How many of the best to explain if `procedures` is None.
+            coverage: If given, explain instead the set that holds this share of a stay's procedures on average.
+            map: Translate diagnoses of the other ICD version by the public maps.
+            plan: `own` for the plan that the model's scores come from, `transport` for the paper's plan.
+
+        Returns:
+            Diagnoses, procedures and the plan between them; `to_dict` gives the document of `dx2px explain --json`.
+
+        Raises:
+            UnknownCodesError: The model knows none of the diagnoses, or none of the procedures.
+            CodeError: A text may mean several codes.
+            ModelError: `coverage` is given, but the model has no calibration; or the paper's plan is asked of a
+                method without vectors.
+        """
+        _check_top(top)
+        stay = self._stay(codes, map)
+        if procedures is not None:
+            return self._explained(stay, self.procedures.find_all(procedures), plan)
+        cover = None if coverage is None else self._cover(stay, coverage)
+        best = top_l(stay.scores[None, :], top if cover is None else cover.set_size)[0].tolist()
+        return self._explained(stay, [self.procedures.at(index) for index in best], plan, cover)
+
+    def unexplained(
+        self,
+        codes: Sequence[str],
+        procedures: Sequence[str] = (),
+        *,
+        map: bool = False,  # noqa: A002
+    ) -> results.Explanation:
+        """An explanation with an empty plan, for codes none of which the model knows: it says what each code is."""
+        asked, mapping = self._asked(codes, map)
+        some = any(found.status != "unknown" for found in asked)
+        diagnoses = self._stay(codes, map).diagnoses if some else tuple(_diagnosis(found) for found in asked)
+        shown = tuple(_unexplained(found) for found in self.procedures.find_all(procedures))
+        plan = Plan(own_kind(self.files), self.files.method)
+        return results.Explanation(self.source, diagnoses, shown, plan, mapping=mapping)
+
+    @cached_property
+    def source(self) -> results.Source:
+        """What identifies the model in its answers."""
+        return results.Source(self.files.method, self.files.version, fingerprint(self.files))
+
+    def neighbors(self, code: str, top: int = 10) -> results.Neighbors:
+        """The codes whose vectors point most nearly the same way, by cosine.
+
+        Args:
+            code: A diagnosis or procedure.
+            top: How many of each kind.
+
+        Raises:
+            InputError: The model does not know the code, or its method has no vectors.
+        """
+        _check_top(top)
+        sides = ((self.diagnoses, self.diagnosis_vectors), (self.procedures, self.procedure_vectors))
+        fitting = [(text, lookup, X) for lookup, X in sides for text in lookup.candidates(code)]
+        if not fitting:
+            raise InputError(f"The model does not know the code {code.strip()[:40]!r}.")
+        if len(fitting) > 1:
+            raise ambiguous(code, [text for text, _, _ in fitting])
+        text, lookup, X = fitting[0]
+        index = lookup.vocabulary.index(text)
+        found = lookup.at(index)
+        direction = directions(X[[index]])[0]  # (m,)
+        near = [_nearest(other, directions(Y) @ direction, top, found) for other, Y in sides]
+        return results.Neighbors(found.code, found.title, near[0], near[1])
+
+    def probabilities(
+        self, scores: NDArray[np.float32], places: NDArray[np.int64] | None = None
+    ) -> Doubles | None:
+        """Calibrated probabilities from scores.
+
+        Args:
+            scores: The scores of all procedures, one row per stay.
+            places: Columns to return for each stay; all by default.
+
+        Returns:
+            The probabilities, or None if the model has no calibration.
+        """
+        calibration = self.files.calibration
+        return None if calibration is None else calibration.probability(scores, places)
+
+    def extended(self, codes: Iterable[str]) -> Model:
+        """A model that also knows diagnoses which known sibling codes can stand in for.
+
+        Args:
+            codes: Canonical diagnoses; those without known siblings are ignored.
+        """
+        return Model(self.back_off.extended(list(codes)))
+
+    def _explained(
+        self,
+        stay: Stay,
+        asked: Sequence[Found],
+        choice: PlanChoice,
+        cover: results.Coverage | None = None,
+    ) -> results.Explanation:
+        """The one way from a stay and a choice of procedures to an answer."""
+        known = _usable(asked, "procedures")
+        plan = plan_of(self.files, stay, [index for found in known for index in found.members], choice)
+        explained = {one.code: one for one in stay.explained(known, plan)}
+        shown = tuple(explained.get(found.code) or _unexplained(found) for found in asked)
+        return results.Explanation(self.source, stay.diagnoses, shown, plan, cover, stay.mapping)
+
+    def _asked(
+        self, codes: Sequence[str], map_: bool
+    ) -> tuple[list[Found], tuple[results.Mapped, ...] | None]:
+        if not map_:
+            return self.diagnoses.find_all(codes), None
+        put, mapping = map_codes(codes, self.diagnoses, self.files.diagnosis_counts)
+        return self.diagnoses.find_all(put), mapping
+
+    def _stay(self, codes: Sequence[str], map_: bool = False) -> Stay:
+        asked, mapping = self._asked(codes, map_)
+        used = _usable(asked, "diagnoses")
+        rows, scorer, vectors = self.rows_of(used)
+        mu = scorer.significance(rows).astype(np.float64)
+        mu /= mu.sum()  # exactly 1 in double precision, as the transport needs it
+        weight = {found.code: share for found, share in zip(used, mu.tolist(), strict=True)}
+        shown = tuple(_diagnosis(found, weight.get(found.code, 0.0), mapping) for found in asked)
+        scores = scorer.scores(rows)
+        probabilities = self.probabilities(scores)
+        likely = None if probabilities is None else probabilities[0]
+        return Stay(shown, tuple(weight), scorer, rows, vectors, mu, scores[0], likely, mapping)
+
+    def rows_of(self, used: Sequence[Found]) -> tuple[Ragged, Scorer, NDArray[np.float32] | None]:
+        """A stay as one row of diagnoses, the scorer whose indices these are, and their vectors.
+
+        The model's own scorer does where it knows all the codes; else one is made for this stay's codes alone.
+        """
+        if all(found.index is not None for found in used):
+            known = [index for found in used for index in found.members]
+            vectors = self.files.arrays["U"][known] if "U" in self.files.arrays else None
+            return Ragged.from_lists([known]), self.scorer, vectors
+        own = self.back_off.rows([found.code for found in used], [found.members for found in used])
+        return Ragged.from_lists([range(len(used))]), own.scorer(), own.arrays.get("U")
+
+    def _cover(self, stay: Stay, coverage: float) -> results.Coverage:
+        calibration = self.files.calibration
+        if calibration is None or stay.probabilities is None:
+            raise ModelError(
+                "This model has no calibration, so it cannot promise a coverage: train it again."
+            )
+        members = calibration.members(stay.probabilities[None, :], coverage)
+        return results.Coverage(coverage, int(members.sum()), calibration.threshold(coverage))
+
+    def _vectors(self, name: str) -> NDArray[np.float32]:
+        if name not in self.files.arrays:
+            raise no_vectors(self.files.method)
+        return self.files.arrays[name]
+
+
+def _diagnosis(
+    found: Found, significance: float = 0.0, mapping: tuple[results.Mapped, ...] | None = None
+) -> results.Diagnosis:
+    sources = tuple(one.code for one in mapping or () if found.code in one.to)
+    return results.Diagnosis(found.code, found.title, significance, found.status, found.stand_in, sources)
+
+
+def _unexplained(found: Found) -> results.Procedure:
+    return results.Procedure(found.code, found.title, found.status)
+
+
+def _usable(asked: Sequence[Found], what: str) -> list[Found]:
+    """The codes that are known or backed off; an error if there are none."""
+    used = [found for found in asked if found.status != "unknown"]
+    if not asked:
+        raise InputError(f"No {what} were given: write at least one code.")
+    if not used:
+        named = ", ".join(found.shown for found in asked[:_NAMED]) + (", …" if len(asked) > _NAMED else "")
+        raise UnknownCodesError(f"The model knows none of these {what}: {named}.")
+    return used
+
+
+def _nearest(lookup: Lookup, cosines: Doubles, top: int, found: Found) -> tuple[results.Neighbor, ...]:
+    itself = lookup.vocabulary.get(found.code)
+    order = [index for index in top_l(cosines[None, :], top + 1)[0].tolist() if index != itself][:top]
+    others = (lookup.at(index) for index in order)
+    return tuple(
+        results.Neighbor(other.code, other.title, float(cosines[index]))
+        for index, other in zip(order, others, strict=True)
+    )
+
+
+def _check_top(top: int) -> None:
+    if top < 1:
+        raise InputError(f"The number of results must be at least 1, not {top}.")

@@ -1,0 +1,119 @@
+"""Recommendations for any number of stays, as streams of Arrow record batches; needs only numpy and pyarrow.
+
+In:   `stay_id`, `diagnoses` (a list of codes); other columns are ignored, as are their order and the kind of list.
+Out:  one row per stay, in the same order:
+
+stay_id                as it came
+recommendations        codes of procedures, best first; empty if no diagnosis can be used
+scores                 the model's score of each
+probabilities          of each; null if the model is not calibrated and only ranks
+known_diagnoses        how many diagnoses the model knows
+backed_off_diagnoses   for how many others a heading stands in, as in `Model.recommend`
+unknown_diagnoses      how many are left out; each code counts once per stay
+
+Batches are regrouped into blocks of one size before they are scored: small ones cost no more than large ones, and
+answers do not depend on their sizes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from os import cpu_count
+from typing import TypeVar
+
+import pyarrow as pa
+
+from dx2px.answers.batch_answers import Answerer
+from dx2px.answers.encoding import CODE_LISTS, check_code_lists
+from dx2px.answers.model import Model
+from dx2px.errors import InputError
+from dx2px.scoring.scorer import BLOCK
+
+STAYS = 16 * BLOCK  # per batch: enough that threads seldom wait for each other, few enough for the memory
+COLUMNS = ("stay_id", "diagnoses")
+
+Done = TypeVar("Done")
+
+
+def score_batches(
+    batches: Iterable[pa.RecordBatch], model: Model, top: int = 10, threads: int | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Recommend procedures for a stream of stays.
+
+    Args:
+        batches: Arrow record batches with `stay_id` and `diagnoses` (lists of text).
+        model: The model to ask.
+        top: How many procedures per stay.
+        threads: Threads to use; one per processor by default.
+
+    Yields:
+        Record batches with one row per stay, in the same order.
+    """
+    if top < 1:
+        raise InputError(f"The number of results must be at least 1, not {top}.")
+    answerer = Answerer(model, top)
+    return in_order(answerer.answer, even_batches(batches, COLUMNS), threads or cpu_count() or 1)
+
+
+def check_columns(schema: pa.Schema, columns: Sequence[str] = COLUMNS) -> None:
+    """Raise an `InputError` if a column is missing, named twice, or of the wrong type.
+
+    The first column is `stay_id`; all others hold lists of codes.
+    """
+    if wrong := [name for name in columns if schema.names.count(name) != 1]:
+        raise InputError(f"The stays need one column {' and one column '.join(wrong)}.")
+    if pa.types.is_nested(schema.field(columns[0]).type):
+        raise InputError(
+            f"The column {columns[0]} must hold one value per stay, not {schema.field(columns[0]).type}."
+        )
+    for name in columns[1:]:
+        check_code_lists(schema.field(name).type, name)
+
+
+def even_batches(batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The columns that matter, in batches of `STAYS` rows; the last has the rest."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for piece in _pieces(batches, columns):
+        waiting.append(piece)
+        rows += len(piece)
+        if rows >= STAYS:
+            joined = pa.concat_batches(waiting)
+            yield joined.slice(0, STAYS)
+            waiting, rows = [joined.slice(STAYS)], rows - STAYS
+    if rows:
+        yield pa.concat_batches(waiting)
+
+
+def _pieces(batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Batches of at most `STAYS` rows, with columns of plain types."""
+    for batch in batches:
+        check_columns(batch.schema, columns)
+        for start in range(0, len(batch), STAYS):
+            piece = batch.slice(start, STAYS)
+            ids = piece.column("stay_id")
+            plain = ids.dictionary_decode() if pa.types.is_dictionary(ids.type) else ids
+            lists = [piece.column(name).cast(CODE_LISTS) for name in columns[1:]]
+            yield pa.record_batch([plain, *lists], names=list(columns))
+
+
+def in_order(
+    work: Callable[[pa.RecordBatch], Done], blocks: Iterator[pa.RecordBatch], threads: int
+) -> Iterator[Done]:
+    """The result for each batch, several computed at once, in the order of the batches; few are ever in memory."""
+    if threads == 1:
+        yield from map(work, blocks)
+        return
+    pool = ThreadPoolExecutor(threads)
+    waiting: deque[Future[Done]] = deque()
+    try:
+        for block in blocks:
+            waiting.append(pool.submit(work, block))
+            if len(waiting) > 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)

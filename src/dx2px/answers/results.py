@@ -1,0 +1,221 @@
+"""What a model answers: frozen objects, each with the dictionary that `--json` prints.
+
+A question about a stay has one kind of answer, `Answer`: the stay's diagnoses, some procedures, and the plan between
+them. `Explanation` and `Recommendation` are that answer printed in full and in brief.
+
+`probability` is calibrated on stays that the model did not learn from: of the procedures given 0.3, three in ten were
+coded. It holds for stays like those, and says what is coded, not what is needed. Models saved without a calibration
+have no probabilities: they only rank.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from typing import Any, Literal, Self
+
+from dx2px.scoring.plans import Plan
+
+Status = Literal["known", "backed-off", "unknown"]
+SCOPE = (
+    "The answers reproduce how the hospital stays in the model's data were coded, for billing, after the stay. "
+    "They are not medical advice."
+)
+EXPLANATION = "dx2px-explanation/1"  # the form that `explanation.schema.json` describes
+
+
+def shown_probability(value: float | None) -> str:
+    """A probability as a reader sees it: in per cent, with as many digits as mean something."""
+    if value is None:
+        return "–"
+    return f"{value:.1%}" if value >= 0.001 else "< 0.1%"
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """What replaced a code that the model has not seen: the mean of its known codes under a heading."""
+
+    code: str  # of the heading
+    title: str
+    codes: int
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A diagnosis of the other ICD version, and the codes that replaced it."""
+
+    code: str
+    to: tuple[str, ...]  # empty where the other version has no equivalent
+    exact: bool
+    listed: bool  # whether the map has the code at all
+
+    def to_dict(self) -> dict[str, Any]:
+        kind = "exact" if self.exact else "approximate"
+        return {
+            "from": self.code,
+            "to": list(self.to),
+            "kind": kind if self.to else "no-map" if self.listed else "not-listed",
+        }
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """A set made to hold, on average over stays, `target` of a stay's procedures: those at least this probable."""
+
+    target: float
+    set_size: int
+    threshold: float
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """A diagnosis that was asked about; one that the model cannot use has significance 0."""
+
+    code: str
+    title: str
+    significance: float
+    status: Status
+    stand_in: StandIn | None = None  # of a backed-off one
+    mapped_from: tuple[str, ...] = ()  # the codes of the other ICD version that it replaces
+
+    def to_dict(self) -> dict[str, Any]:
+        record = dict(vars(self))
+        del record["stand_in"], record["mapped_from"]
+        if self.stand_in is not None:
+            record["stand_in"] = dict(vars(self.stand_in))
+        if self.mapped_from:
+            record["mapped_from"] = list(self.mapped_from)
+        return record
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A diagnosis's share in a procedure: its part of the procedure's mass in the plan."""
+
+    code: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """A procedure and its reasons; one that the model does not know has no numbers and no column in the plan."""
+
+    code: str
+    title: str
+    status: Status
+    probability: float | None = None  # None also where the model has no calibration
+    score: float | None = None  # what it is ranked by; its unit is the method's
+    rank: int | None = None  # among all procedures of the model
+    because: tuple[Reason, ...] = ()  # largest share first; shares sum to 1
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**vars(self), "because": [dict(vars(reason)) for reason in self.because]}
+
+
+@dataclass(frozen=True)
+class Source:
+    """The model behind an answer."""
+
+    method: str
+    version: str  # of the dx2px that made it
+    fingerprint: str  # of everything that its answers depend on
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a model answers about one stay.
+
+    Rows of the plan are the known and backed-off diagnoses, its columns the known procedures, both in the order listed.
+    """
+
+    source: Source
+    diagnoses: tuple[Diagnosis, ...]
+    procedures: tuple[Procedure, ...]
+    plan: Plan  # what the reasons are shares of
+    coverage: Coverage | None = None  # where a set of stated coverage was asked for
+    mapping: tuple[Mapped, ...] | None = None  # where mapping was asked for
+
+    @classmethod
+    def of(cls, answer: Answer) -> Self:
+        """The same answer in another form."""
+        return cls(**vars(answer))
+
+    def _stated(self) -> dict[str, Any]:
+        """The entries that an answer has only where they were asked for."""
+        record: dict[str, Any] = {}
+        if self.coverage is not None:
+            record["coverage"] = asdict(self.coverage)
+        if self.mapping is not None:
+            record["mapping"] = [one.to_dict() for one in self.mapping]
+        return record
+
+
+class Explanation(Answer):
+    """How diagnoses lead to procedures: the whole answer, the same from Python, the command line and HTTP."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `explanation.schema.json` describes it."""
+        return {
+            "schema": EXPLANATION,
+            "scope": SCOPE,
+            "model": asdict(self.source),
+            "diagnoses": [diagnosis.to_dict() for diagnosis in self.diagnoses],
+            "procedures": [procedure.to_dict() for procedure in self.procedures],
+            "plan": self.plan.to_dict(),
+            **self._stated(),
+        }
+
+
+class Recommendation(Answer):
+    """The best procedures for a stay's diagnoses, best first; `Explanation.of` shows their plan as well."""
+
+    @property
+    def recommendations(self) -> tuple[Procedure, ...]:
+        """The procedures under the name that the document has for them."""
+        return self.procedures
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `dx2px recommend --json` prints it: diagnoses and procedures, without the plan."""
+        return {
+            "diagnoses": [diagnosis.to_dict() for diagnosis in self.diagnoses],
+            "recommendations": [_brief(procedure.to_dict()) for procedure in self.procedures],
+            **self._stated(),
+        }
+
+
+def explanation_schema() -> dict[str, Any]:
+    """The JSON Schema of `Explanation.to_dict`."""
+    schema: dict[str, Any] = json.loads((files("dx2px.answers") / "explanation.schema.json").read_bytes())
+    return schema
+
+
+def _brief(procedure: dict[str, Any]) -> dict[str, Any]:
+    return {name: procedure[name] for name in ("rank", "code", "title", "probability", "because")}
+
+
+@dataclass(frozen=True)
+class Neighbor:
+    """A code near another one; similarity is the cosine of their vectors."""
+
+    code: str
+    title: str
+    similarity: float
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """The diagnoses and the procedures nearest to a code, nearest first; the code itself is left out."""
+
+    code: str
+    title: str
+    diagnoses: tuple[Neighbor, ...]
+    procedures: tuple[Neighbor, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "code": self.code,
+            "title": self.title,
+            "diagnoses": [asdict(neighbor) for neighbor in self.diagnoses],
+            "procedures": [asdict(neighbor) for neighbor in self.procedures],
+        }

@@ -1,0 +1,95 @@
+"""A stay as a model sees it, and the plans between its diagnoses and some procedures.
+
+Axes: n the diagnoses that count, p all procedures, l those that are explained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dx2px.answers.lookup import Found
+from dx2px.answers.results import Diagnosis, Mapped, Procedure, Reason
+from dx2px.errors import ModelError
+from dx2px.ragged import Ragged
+from dx2px.scoring.folder import ModelFiles
+from dx2px.scoring.methods import METHODS
+from dx2px.scoring.plans import Plan, PlanChoice, PlanKind
+from dx2px.scoring.ranking import places
+from dx2px.scoring.scorer import CouplingScores, Scorer
+from dx2px.scoring.segments import Doubles
+from dx2px.scoring.shares import shares_of
+from dx2px.scoring.transport import Penalties, Transport, cosine_costs, solve
+
+
+@dataclass(frozen=True, eq=False)
+class Stay:
+    """The diagnoses asked about, and what the model makes of those that it knows or that others stand in for."""
+
+    diagnoses: tuple[Diagnosis, ...]  # all
+    codes: tuple[str, ...]  # those that count
+    scorer: Scorer  # the model's own, or one for this stay's rows alone
+    rows: Ragged  # one row: the codes as that scorer's indices
+    vectors: NDArray[np.float32] | None  # (n, m)
+    mu: Doubles  # (n,)
+    scores: NDArray[np.float32]  # (p,)
+    probabilities: Doubles | None  # (p,)
+    mapping: tuple[Mapped, ...] | None
+
+    def explained(self, known: Sequence[Found], plan: Plan) -> list[Procedure]:
+        """The procedures that are the plan's columns, with their numbers and their reasons."""
+        chosen = np.array([found.index for found in known])
+        ranks = places(self.scores[None, :], np.zeros(len(chosen), np.int64), chosen).tolist()
+        scores = self.scores[chosen].tolist()
+        likely = [None] * len(chosen) if self.probabilities is None else self.probabilities[chosen].tolist()
+        numbers = zip(known, likely, scores, ranks, self._reasons(plan.shares), strict=True)
+        return [Procedure(found.code, found.title, found.status, *rest) for found, *rest in numbers]
+
+    def _reasons(self, shares: Doubles) -> list[tuple[Reason, ...]]:
+        """The diagnoses with their shares in each procedure, (n, l), the largest first."""
+        orders = np.argsort(-shares, axis=0, kind="stable").T.tolist()
+        columns = shares.T.tolist()
+        return [
+            tuple(Reason(self.codes[i], column[i]) for i in order)
+            for order, column in zip(orders, columns, strict=True)
+        ]
+
+
+def plan_of(files: ModelFiles, stay: Stay, chosen: list[int], choice: PlanChoice = "own") -> Plan:
+    """The plan between a stay's diagnoses and procedures of the vocabulary: the model's own, or the paper's."""
+    kind: PlanKind = "transport" if choice == "transport" else own_kind(files)
+    codes = stay.codes, tuple(files.procedures[index] for index in chosen)
+    if kind == "coupling":
+        assert isinstance(stay.scorer, CouplingScores)
+        return Plan(kind, files.method, *codes, stay.scorer.coupling(stay.rows)[:, chosen])
+    if kind == "leave-one-out":
+        shares = shares_of(
+            stay.scorer, stay.rows, np.zeros(len(chosen), np.int64), np.array(chosen)
+        )  # (l · n,)
+        return Plan(kind, files.method, *codes, shares.reshape(len(chosen), -1).T / len(chosen))
+    solved = _transport(files, stay, chosen, Penalties.of(files.settings) if choice == "own" else None)
+    return Plan(kind, files.method, *codes, solved.plan, solved)
+
+
+def own_kind(files: ModelFiles) -> PlanKind:
+    """The kind of the plan that a model's reasons are shares of."""
+    kind = METHODS[files.method].explains
+    return "penalised-transport" if kind == "transport" and Penalties.of(files.settings) else kind
+
+
+def no_vectors(method: str) -> ModelError:
+    """The error for a method that has no vectors."""
+    return ModelError(f"Models of the method {method!r} have no vectors of codes.")
+
+
+def _transport(
+    files: ModelFiles, stay: Stay, procedures: list[int], penalties: Penalties | None
+) -> Transport:
+    if stay.vectors is None:
+        raise no_vectors(files.method)
+    C = cosine_costs(stay.vectors, files.arrays["V"][procedures])  # (n, l)
+    nu = np.full(len(procedures), 1 / len(procedures))
+    return solve(C, stay.mu, nu, penalties)

@@ -1,0 +1,151 @@
+"""How a model's answers are printed: tables of codes as people write them, then remarks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dx2px.cli.console import print_table, remark
+from dx2px.codes import Notation
+from dx2px.words import counted
+
+if TYPE_CHECKING:
+    from dx2px.answers import Diagnosis, Explanation, Mapped, Neighbors, Plan, Procedure, Recommendation
+
+WIDEST = 8  # procedures side by side on a terminal
+REASONS = 3  # diagnoses named per procedure, at most
+LEAST_SHARE = 0.01  # of a diagnosis that is named as a reason
+NOT_ADVICE = "This reflects how stays were coded; it is not medical advice."
+
+
+def show_recommendation(found: Recommendation) -> None:
+    """Print diagnoses with their significance, and procedures with their reasons."""
+    from dx2px.answers.results import shown_probability
+
+    _show_diagnoses(found.diagnoses)
+    _show_procedures(found.recommendations, found.diagnoses)
+    _report_mapping(found.mapping)
+    _report_diagnoses(found.diagnoses)
+    if found.coverage is not None:
+        one = found.coverage
+        remark(
+            f"The set holds {one.target:.0%} of a stay's coded procedures, on average over stays like those it was "
+            f"fitted on. It has the {one.set_size} procedures with a probability of at least "
+            f"{shown_probability(one.threshold)}, and in any case the first."
+        )
+    if any(one.probability is None for one in found.recommendations):
+        remark("This model has no calibration, so it ranks procedures without probabilities: train it again.")
+
+
+def show_explanation(found: Explanation) -> None:
+    """Print the plan as a table if it is narrow enough, then the procedures with their reasons."""
+    known = [one for one in found.procedures if one.status == "known"]
+    if found.plan.mass is not None and len(known) <= WIDEST:
+        _show_plan(found, known)
+    else:
+        _show_diagnoses(found.diagnoses)
+    _show_procedures(found.procedures, found.diagnoses)
+    _report_plan(found.plan)
+    _report_mapping(found.mapping)
+    _report_diagnoses(found.diagnoses)
+
+
+def show_neighbors(found: Neighbors) -> None:
+    """Print the nearest diagnoses and the nearest procedures."""
+    asked = Notation.of([found.code]).write(found.code)
+    for kind, near in (("diagnoses", found.diagnoses), ("procedures", found.procedures)):
+        notation = Notation.of(one.code for one in near)
+        rows = [[notation.write(one.code), one.title, f"{one.similarity:.3f}"] for one in near]
+        columns = [notation.heading, "title", "cosine"]
+        print_table(f"Nearest {kind} to {asked} {found.title}", columns, rows, codes=(0,))
+
+
+def _show_diagnoses(diagnoses: Sequence[Diagnosis]) -> None:
+    notation = Notation.of(one.code for one in diagnoses)
+    rows = [[notation.write(one.code), one.title, _significance(one)] for one in diagnoses]
+    print_table("Diagnoses", [notation.heading, "title", "significance"], rows, codes=(0,))
+
+
+def _show_procedures(procedures: Sequence[Procedure], diagnoses: Sequence[Diagnosis]) -> None:
+    from dx2px.answers.results import shown_probability
+
+    notation = Notation.of(one.code for one in procedures)
+    reasons = Notation.of(one.code for one in diagnoses if one.status != "unknown")
+    rows = [
+        [
+            one.rank,
+            notation.write(one.code),
+            one.title,
+            shown_probability(one.probability) if one.status == "known" else one.status,
+            _reasons(one, reasons),
+        ]
+        for one in procedures
+    ]
+    columns = ["rank", notation.heading, "title", "probability", "because of"]
+    print_table("Procedures", columns, rows, codes=(1,))
+
+
+def _show_plan(found: Explanation, known: Sequence[Procedure]) -> None:
+    diagnoses = [one for one in found.diagnoses if one.status != "unknown"]
+    notation = Notation.of(one.code for one in diagnoses)
+    across = Notation.of(one.code for one in known)
+    mass = found.plan.mass
+    assert mass is not None
+    rows = [
+        [notation.write(one.code), one.title, f"{one.significance:.3f}", *(f"{part:.3f}" for part in row)]
+        for one, row in zip(diagnoses, mass, strict=True)
+    ]
+    columns = [notation.heading, "title", "μ", *(across.write(one.code) for one in known)]
+    title = f"From diagnoses to procedures ({found.plan.kind}; μ is the significance)"
+    print_table(title, columns, rows, codes=(0,))
+
+
+def _significance(diagnosis: Diagnosis) -> str:
+    if diagnosis.status == "unknown":
+        return "unknown"
+    mark = " (backed off)" if diagnosis.status == "backed-off" else ""
+    return f"{diagnosis.significance:.1%}{mark}"
+
+
+def _reasons(one: Procedure, notation: Notation) -> str:
+    """The diagnoses that account for a procedure, largest share first."""
+    leading = (reason for reason in one.because[:REASONS] if reason.share >= LEAST_SHARE)
+    return ", ".join(f"{notation.write(reason.code)} {reason.share:.0%}" for reason in leading)
+
+
+def _report_plan(plan: Plan) -> None:
+    """What the mass means, how far to trust it, and whether the transport was solved."""
+    remark(f"{plan.reading} {plan.faithfulness}")
+    if plan.transport is not None and not plan.transport.converged:
+        remark(
+            f"The transport did not converge: its marginals are off by {plan.transport.marginal_error:.2g}."
+        )
+
+
+def _report_mapping(mapping: tuple[Mapped, ...] | None) -> None:
+    """Each code that was mapped, and the number of those that could not be."""
+    if mapping is None:
+        return
+    notation = Notation.of(code for one in mapping for code in (one.code, *one.to))
+    for one in mapping:
+        if one.to:
+            kind = "exact" if one.exact else "approximate"
+            remark(f"Mapped {notation.write(one.code)} → {', '.join(map(notation.write, one.to))}, {kind}.")
+    if unmapped := [notation.write(one.code) for one in mapping if not one.to]:
+        codes = counted(len(mapping), "code")
+        remark(f"{len(unmapped)} of {codes} could not be mapped: {', '.join(unmapped)}.")
+
+
+def _report_diagnoses(diagnoses: Sequence[Diagnosis]) -> None:
+    """What replaced codes that the model has not seen, and which codes it could not use at all."""
+    notation = Notation.of(one.code for one in diagnoses)
+    for one in diagnoses:
+        if one.stand_in is not None:
+            heading = f"{notation.write(one.stand_in.code)} {one.stand_in.title}"
+            codes = one.stand_in.codes
+            used = "its one code" if codes == 1 else f"the mean of its {codes} codes"
+            remark(f"{notation.write(one.code)} is new to the model, which used {used} under {heading}.")
+    if unknown := [notation.write(one.code) for one in diagnoses if one.status == "unknown"]:
+        asked = counted(len(diagnoses), "diagnosis", "diagnoses")
+        verb = "is" if len(unknown) == 1 else "are"
+        remark(f"{len(unknown)} of {asked} {verb} unknown to the model and not used: {', '.join(unknown)}.")

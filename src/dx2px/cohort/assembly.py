@@ -1,0 +1,151 @@
+"""Assembling stays from code entries, by Ibis expressions that run in the engine that holds the entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import ibis
+import numpy as np
+import pyarrow as pa
+
+from dx2px.cohort.engines import Engine
+from dx2px.cohort.engines.engine import BATCH_ROWS
+from dx2px.cohort.verdicts import MISSING_CODE, MISSING_KIND, MISSING_STAY, NOT_ICD_VOCABULARY, Verdict
+
+# A code's place in its stay and its number travel as one integer: place · 2³² + number.
+PLACE = 2**32
+LAST = 2**62  # the place of a code without a position: after all others
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Entries with their verdict: `code_id` is an index into `codes`; `reason` is null for usable entries."""
+
+    entries: Any
+    codes: tuple[str, ...]
+
+    @property
+    def usable(self) -> Any:
+        """Entries that can be used."""
+        return self.entries.filter(self.entries.reason.isnull())
+
+    @property
+    def rejected(self) -> Any:
+        """Entries that cannot be used."""
+        return self.entries.filter(self.entries.reason.notnull())
+
+
+def verdict_table(verdicts: tuple[Verdict, ...], codes: tuple[str, ...]) -> pa.Table:
+    """The verdicts as a table for the engine to join with; without nulls, which not every engine accepts."""
+    place = {code: number for number, code in enumerate(codes)}
+    return pa.table(
+        {
+            "kind": pa.array([v.written.kind for v in verdicts], pa.string()),
+            "version": pa.array([v.written.version for v in verdicts], pa.int64()),
+            "code": pa.array([v.written.text for v in verdicts], pa.string()),
+            "code_id": pa.array([place.get(v.code or "", -1) for v in verdicts], pa.int64()),
+            "verdict": pa.array([v.reason or "" for v in verdicts], pa.string()),
+        }
+    )
+
+
+def apply_verdicts(entries: Any, verdicts: Any, codes: tuple[str, ...]) -> Judged:
+    """Join each entry with the verdict on its code text; `verdicts` is the `verdict_table`, lent to the engine."""
+    joined = entries.left_join(verdicts, ["kind", "version", "code"])
+    reason = ibis.cases(
+        (joined.stay.isnull(), MISSING_STAY),
+        (joined.code.isnull(), MISSING_CODE),
+        (joined.kind.isnull(), MISSING_KIND),
+        (joined.version.isnull(), NOT_ICD_VOCABULARY),
+        else_=joined.verdict.nullif(""),
+    )
+    columns = [name for name in joined.columns if not name.endswith("_right") and name != "verdict"]
+    return Judged(joined.select(*columns, reason=reason), codes)
+
+
+def distinct_codes(usable: Any) -> Any:
+    """Each code of a stay once, at its first position."""
+    return usable.group_by("stay", "kind", "code_id").agg(
+        position=usable.position.min(),
+        line=usable.line.min(),
+        patient=usable.patient.min(),
+        other_patient=usable.patient.max(),
+    )
+
+
+def with_both_kinds(codes: Any) -> Any:
+    """The codes of the stays that have both a diagnosis and a procedure."""
+    kinds = codes.group_by("stay").agg(kinds=codes.kind.nunique())
+    return _with_key(codes, "stay", kinds.filter(kinds.kinds == 2))
+
+
+def frequent(codes: Any, min_count: int) -> Any:
+    """The codes that occur in at least `min_count` of these stays."""
+    counts = codes.group_by("code_id").agg(stays=codes.count())
+    return _with_key(codes, "code_id", counts.filter(counts.stays >= min_count))
+
+
+def _with_key(codes: Any, key: str, chosen: Any) -> Any:
+    """The codes whose key is among the chosen ones; an inner join, since not every engine has semi-joins."""
+    return codes.inner_join(chosen.select(key), key).select(codes.columns)
+
+
+def gather(codes: Any, context: Any | None) -> Any:
+    """One row per stay, codes in the source's order; stays that lost all codes of a kind are left out."""
+    # Not every engine can collect a list in order, so each code carries its place with it; see `_in_order`.
+    order = [codes.position.fill_null(LAST), codes.line.fill_null(0), codes.code_id]
+    place = ibis.row_number().over(group_by=["stay", "kind"], order_by=order)
+    codes = codes.mutate(placed=place * PLACE + codes.code_id)
+    of = {kind: codes.kind == kind for kind in ("diagnosis", "procedure")}
+    stays = codes.group_by("stay").agg(
+        patient=codes.patient.min(),
+        other_patient=codes.other_patient.max(),
+        diagnoses=codes.placed.collect(where=of["diagnosis"]),
+        procedures=codes.placed.collect(where=of["procedure"]),
+        diagnosis_count=codes.count(where=of["diagnosis"]),
+        procedure_count=codes.count(where=of["procedure"]),
+    )
+    stays = stays.filter((stays.diagnosis_count > 0) & (stays.procedure_count > 0))
+    stays = stays.drop("diagnosis_count", "procedure_count")
+    if context is not None:
+        joined = stays.left_join(context, "stay")
+        stays = joined.select([name for name in joined.columns if name != "stay_right"])
+    # Ids are text. Shorter ones first puts whole numbers in their natural order, on every engine.
+    return stays.order_by([stays.stay.length(), stays.stay])
+
+
+def stay_batches(engine: Engine, stays: Any, codes: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    """The stays in Arrow batches of equal size, with code numbers turned into canonical text."""
+    text = pa.array(codes, pa.string())
+    for batch in even(engine.batches(stays), BATCH_ROWS):
+        columns = {name: batch.column(name) for name in batch.schema.names}
+        columns["stay_id"] = columns.pop("stay")
+        columns["patient_id"] = columns.pop("patient")
+        for name in ("diagnoses", "procedures"):
+            columns[name] = _in_order(columns[name], text)
+        yield pa.record_batch(columns)
+
+
+def even(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of `rows`, the last one shorter, so that the file does not depend on the engine."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        while sum(part.num_rows for part in waiting) >= rows:
+            table = pa.Table.from_batches(waiting)
+            yield from table.slice(0, rows).combine_chunks().to_batches()
+            waiting = table.slice(rows).to_batches()
+    if any(part.num_rows for part in waiting):
+        yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+
+
+def _in_order(lists: pa.ListArray, text: pa.Array) -> pa.ListArray:
+    """Each list sorted by the places of its codes, as text."""
+    offsets = lists.offsets.to_numpy()
+    placed = lists.values.to_numpy()[offsets[0] : offsets[-1]]
+    stay = np.repeat(np.arange(len(lists)), np.diff(offsets))
+    numbers = placed[np.lexsort((placed, stay))] % PLACE
+    starts = pa.array(offsets - offsets[0], pa.int32())
+    return pa.ListArray.from_arrays(starts, text.take(pa.array(numbers)))

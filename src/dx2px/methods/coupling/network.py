@@ -1,0 +1,230 @@
+"""The default method while it learns: the formula of `dx2px.scoring.coupling` in torch, for its gradient, and the loss.
+
+    c_i    = Σ_{d∈D_i} u_d / √|D_i|                    the stay's context                          `gate`
+    h_d    = u_d ⊙ (1 + tanh(G c_i + g))               a diagnosis in this context                 `pairs`
+    π(d,p) ∝ exp(h_d·v_p + s_d + b_p)                  over d ∈ D_i and all p; sums to 1           `totals`
+    loss_i = −w_i Σ_{p∈P_i} log Σ_d π(d,p),            w_i = (1 + κ)/(κ + |P_i|)                   `surprise`
+
+While learning, u_d, s_d and v_p are each the sum of the code's own part and a part that all codes of its ICD category
+share, so that a rare code learns from its siblings; `folded` adds them, and a saved model has the sums. Every step
+shrinks the own vectors, which pulls a code towards its category: rare codes the most, since few stays pull them back.
+
+Why w_i: a hit in the top L counts 2/(L + |P_i|) in F1@L, so κ = L would rank for F1@L alone. One κ in between serves
+all L.
+
+Axes: i stays, n diagnoses of all stays laid flat, p procedures, m dimensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import embedding, embedding_bag
+
+from dx2px.errors import InputError
+from dx2px.ragged import Ragged
+from dx2px.training.draws import Source, kept_entries, kept_features
+
+UNSEEN = -10.0  # s of a diagnosis that no training stay has: next to any other it has no weight
+_TINY = 1e-30  # log of a sum that underflowed stays finite
+
+
+@dataclass(frozen=True)
+class CouplingConfig:
+    """The size of the model, its dropout, and what shapes its loss. docs/method.md has the study of each."""
+
+    dim: int = 200
+    dropout: float = 0.4  # of the features of each h_d
+    diagnosis_dropout: float = 0.0  # of whole diagnoses, never all of a stay; off, since it blurs causes
+    balance: float = 2.0  # κ
+    decay: float = 0.3  # of the codes' own vectors, per step and unit of learning rate
+    init_scale: float = 0.1  # standard deviation of U and V at the start
+
+    def __post_init__(self) -> None:
+        problems = []
+        if self.dim < 1:
+            problems.append(f"dim must be at least 1, not {self.dim}")
+        for name, value in (("dropout", self.dropout), ("diagnosis dropout", self.diagnosis_dropout)):
+            if not 0 <= value < 1:
+                problems.append(f"{name} must be at least 0 and below 1, not {value}")
+        if not self.decay >= 0:
+            problems.append(f"decay must be at least 0, not {self.decay}")
+        for name, value in (("balance", self.balance), ("initial scale", self.init_scale)):
+            if not value > 0:
+                problems.append(f"{name} must be positive, not {value}")
+        if problems:
+            raise InputError("model settings: " + "; ".join(problems))
+
+
+class CouplingNetwork(nn.Module):
+    """U, V, G, g, s, b, and what is computed from them.
+
+    With `categories`, the number of each diagnosis's and each procedure's category, also the shared parts: S of u_d,
+    t of s_d and R of v_p.
+    """
+
+    def __init__(
+        self,
+        diagnoses: int,
+        procedures: int,
+        config: CouplingConfig,
+        categories: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.shared = categories is not None
+        shapes: dict[str, Sequence[int]] = {
+            "U": (diagnoses, config.dim),
+            "V": (procedures, config.dim),
+            "G": (config.dim, config.dim),
+            "g": (config.dim,),
+            "s": (diagnoses,),
+            "b": (procedures,),
+        }
+        if categories is not None:
+            numbers = [int(numbered.max()) + 1 for numbered in categories]
+            shapes |= {"S": (numbers[0], config.dim), "t": numbers[:1], "R": (numbers[1], config.dim)}
+            for name, numbered in zip(("of_diagnosis", "of_procedure"), categories, strict=True):
+                self.register_buffer(name, torch.from_numpy(numbered), persistent=False)
+        for name, shape in shapes.items():
+            self.register_parameter(name, nn.Parameter(torch.zeros(shape)))
+
+    U: nn.Parameter
+    V: nn.Parameter
+    G: nn.Parameter
+    g: nn.Parameter
+    s: nn.Parameter
+    b: nn.Parameter
+    S: nn.Parameter
+    t: nn.Parameter
+    R: nn.Parameter
+    of_diagnosis: Tensor  # (diagnoses,) the category of each
+    of_procedure: Tensor  # (procedures,)
+
+    @torch.no_grad()
+    def init(
+        self, generator: torch.Generator, seen: NDArray[np.integer], shares: NDArray[np.floating]
+    ) -> Self:
+        """Draw the initial parameters; b starts at the log of each procedure's share of the training stays.
+
+        A diagnosis that no training stay has gets no own part; if none has its category either, it gets no weight.
+        """
+        for X in (self.U, self.V):
+            X.normal_(0, self.config.init_scale, generator=generator)
+        self.G.normal_(0, self.config.dim**-0.5, generator=generator)
+        self.b.copy_(torch.from_numpy(np.log(shares + 1e-6)))
+        unseen = torch.from_numpy(seen == 0)
+        self.U[unseen] = 0.0
+        if self.shared:
+            for X in (self.S, self.R):
+                X.normal_(0, self.config.init_scale / 2, generator=generator)
+            known = torch.zeros(len(self.t), dtype=torch.bool)
+            known[self.of_diagnosis[~unseen]] = True
+            self.S[~known] = 0.0
+            unseen &= ~known[self.of_diagnosis]
+        self.s[unseen] = UNSEEN
+        return self
+
+    @torch.no_grad()
+    def shrink(self, rate: float) -> None:
+        """Shrink the codes' own vectors, by the decay and the learning rate of a step."""
+        for X in (self.U, self.V):
+            X.mul_(1 - rate * self.config.decay)
+
+    def folded(self) -> tuple[Tensor, Tensor, Tensor]:
+        """U, V and s with the shared parts added."""
+        if not self.shared:
+            return self.U, self.V, self.s
+        U, V = self.U + self.S[self.of_diagnosis], self.V + self.R[self.of_procedure]
+        return U, V, self.s + self.t[self.of_diagnosis]
+
+    def pairs(self, rows: Entries, generator: Source | None = None) -> Tensor:
+        """h_d·v_p + s_d of every diagnosis entry and procedure, (n, p); dropout where a generator is given."""
+        U, V, s = self.folded()
+        u = embedding(rows.codes, U)  # (n, m)
+        h = u * self.gate(U, rows)[rows.row]  # (n, m)
+        if generator is not None and self.config.dropout:
+            h = h * kept_features(h, self.config.dropout, generator)
+        return torch.addmm(s[rows.codes][:, None], h, V.T)  # (n, p)
+
+    def gate(self, U: Tensor, rows: Entries) -> Tensor:
+        """The factor that a stay's context gives to each feature, (i, m)."""
+        c = embedding_bag(rows.codes, U, rows.offsets[:-1], mode="sum")  # (i, m)
+        c = c / rows.lengths.sqrt()[:, None]
+        return 1 + torch.tanh(torch.addmm(self.g, c, self.G.T))  # (i, m)
+
+    def arrays(self) -> dict[str, Tensor]:
+        """What a model folder keeps: the parameters, with the shared parts added."""
+        U, V, s = self.folded()
+        kept = {"U": U, "V": V, "G": self.G, "g": self.g, "s": s, "b": self.b}
+        return {name: weight.detach() for name, weight in kept.items()}
+
+    def loss(self, diagnoses: Ragged, procedures: Ragged, generator: Source | None = None) -> Tensor:
+        """The sum of the stays' losses."""
+        rows = Entries.of(diagnoses, self.U.device)
+        if generator is not None and self.config.diagnosis_dropout:
+            rows = rows.thinned(self.config.diagnosis_dropout, generator)
+        return self.surprise(self.totals(rows, generator), Entries.of(procedures, self.U.device))
+
+    def surprise(self, totals: Tensor, coded: Entries) -> Tensor:
+        """−w_i log Σ_d π(d,p) of the coded procedures, summed; `totals` (i, p) lacks the normalising constant of π."""
+        w = (1 + self.config.balance) / (self.config.balance + coded.lengths)  # (i,)
+        hits = totals[coded.row, coded.codes]  # (procedure entries,)
+        return (torch.logsumexp(totals, 1) * w * coded.lengths).sum() - (hits * w[coded.row]).sum()
+
+    def totals(self, rows: Entries, generator: Source | None = None) -> Tensor:
+        """log Σ_d exp(h_d·v_p + s_d) + b_p, (i, p): the scores."""
+        pairs = self.pairs(rows, generator)  # (n, p)
+        sums: Tensor = _LogSumExp.apply(pairs, rows.row, rows.offsets)  # type: ignore[no-untyped-call]
+        return sums + self.b  # (i, p)
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """A `Ragged` as tensors."""
+
+    codes: Tensor  # (n,)
+    row: Tensor  # (n,) the stay of each entry
+    offsets: Tensor  # (i + 1,)
+    lengths: Tensor  # (i,) as floating-point numbers
+
+    @classmethod
+    def of(cls, rows: Ragged, device: torch.device) -> Entries:
+        codes, row = rows.values.astype(np.int64), rows.row_of_entry.astype(np.int64)
+        offsets = torch.from_numpy(rows.offsets.astype(np.int64)).to(device)
+        parts = torch.from_numpy(codes).to(device), torch.from_numpy(row).to(device)
+        return cls(*parts, offsets, offsets.diff().float())
+
+    def thinned(self, share: float, generator: Source) -> Entries:
+        """Without a random share of the entries; a row that would lose all of its entries keeps them all."""
+        keep = kept_entries(self.row, self.lengths, share, generator)
+        row = self.row[keep]
+        lengths = torch.bincount(row, minlength=len(self.lengths))
+        offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+        return Entries(self.codes[keep], row, offsets, lengths.float())
+
+
+class _LogSumExp(torch.autograd.Function):
+    """log Σ exp over the entries of each row, column by column. Keeps the exponentials for the gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, pairs: Tensor, row: Tensor, offsets: Tensor) -> Tensor:
+        highest = torch.full_like(pairs[: len(offsets) - 1, 0], -torch.inf)
+        # One shift per row, not per column: what lies 87 below a row's highest value vanishes in single precision.
+        highest.scatter_reduce_(0, row, pairs.amax(1), "amax")  # (i,)
+        powers = pairs.sub(highest[row][:, None]).exp_()  # (n, p)
+        places = torch.arange(len(row), device=row.device)
+        sums = embedding_bag(places, powers, offsets[:-1], mode="sum").clamp_min_(_TINY)  # (i, p)
+        ctx.save_for_backward(powers, sums, row)
+        return sums.log().add_(highest[:, None])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        powers, sums, row = ctx.saved_tensors
+        return powers * (gradients[0] / sums)[row], None, None

@@ -1,0 +1,32 @@
+"""The settings of a training run of the default method; docs/method.md has the study behind these defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+
+from dx2px.methods.coupling.network import CouplingConfig, CouplingNetwork
+from dx2px.methods.coupling.step import CouplingStep, OneCycle
+from dx2px.training.adam import AdamConfig
+from dx2px.training.config import Device, LoopConfig, Start
+
+
+@dataclass(frozen=True, kw_only=True)
+class CouplingTraining(LoopConfig):
+    """The settings of the loop, with this method's defaults, and those of the model."""
+
+    epochs: int = 12
+    adam: AdamConfig = field(default_factory=lambda: AdamConfig(lr=0.004))
+    model: CouplingConfig = field(default_factory=CouplingConfig)
+
+    @property
+    def method(self) -> str:
+        return "coupling"
+
+    def learner(self, start: Start, device: Device = "cpu") -> CouplingStep:
+        generator = torch.Generator().manual_seed(self.seed)
+        shares = start.procedure_counts / max(start.stays, 1)
+        network = CouplingNetwork(*start.sizes, self.model, start.categories)
+        network.init(generator, start.diagnosis_counts, shares)
+        return CouplingStep(network.to(device), self.adam, OneCycle(start.steps), self.seed)

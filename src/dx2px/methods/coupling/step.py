@@ -1,0 +1,70 @@
+"""One training step of the default method: gradient, learning rate schedule, Adam."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from dx2px.methods.coupling.network import CouplingNetwork
+from dx2px.training.adam import AdamConfig, FlatAdam
+from dx2px.training.batch import Batch
+from dx2px.training.draws import SharedDraws, Source
+from dx2px.training.step import StepResult
+
+
+@dataclass(frozen=True)
+class OneCycle:
+    """The learning rate rises from `start`·lr to lr in the `warm_up` share of the steps, then falls to `end`·lr."""
+
+    steps: int
+    warm_up: float = 0.2
+    start: float = 0.04
+    end: float = 4e-6
+
+    def rate(self, step: int) -> float:
+        """The factor of the learning rate at a step, counted from 0. Rise and fall are half a cosine each."""
+        peak = max(self.warm_up * self.steps, 1.0)
+        if step < peak:
+            return _between(self.start, 1.0, step / peak)
+        return _between(1.0, self.end, (step - peak) / max(self.steps - peak, 1.0))
+
+
+class CouplingStep:
+    """Updates a coupling network batch by batch. What dropout leaves out is a function of (seed, step) alone."""
+
+    measures = ("loss_predictive",)
+
+    def __init__(self, network: CouplingNetwork, adam: AdamConfig, schedule: OneCycle, seed: int) -> None:
+        self.network, self.schedule, self.seed = network, schedule, seed
+        self.optimiser = FlatAdam(network, adam)
+
+    def step(self, batch: Batch) -> StepResult:
+        """One update; the result is from before it."""
+        result = self.gradient(batch)
+        self.update()
+        return result
+
+    def update(self) -> None:
+        """Move along the gradient, at the rate that the schedule has for this step, then let the own parts decay."""
+        rate = self.optimiser.config.lr * self.schedule.rate(self.optimiser.steps)
+        self.optimiser.update(rate)
+        self.network.shrink(rate)
+
+    def gradient(self, batch: Batch) -> StepResult:
+        """The loss of a batch, summed over its stays; its gradient goes to the optimiser."""
+        loss = self.network.loss(batch.diagnoses, batch.procedures, self._draws(batch))
+        parts = torch.autograd.grad(loss, list(self.network.parameters()))
+        torch.cat([part.reshape(-1) for part in parts], out=self.optimiser.gradient)
+        return StepResult(len(batch), loss.item(), {"loss_predictive": loss.item()})
+
+    def _draws(self, batch: Batch) -> Source:
+        mixed = np.random.SeedSequence([self.seed, self.optimiser.steps]).generate_state(1, np.uint64)
+        generator = torch.Generator().manual_seed(int(mixed[0] >> np.uint64(1)))
+        return generator if batch.share is None else SharedDraws(generator, batch.share, len(batch))
+
+
+def _between(start: float, end: float, share: float) -> float:
+    return end + (start - end) * (1 + math.cos(math.pi * min(share, 1.0))) / 2

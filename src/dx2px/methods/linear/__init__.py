@@ -1,0 +1,5 @@
+"""One logistic regression per procedure."""
+
+from dx2px.methods.linear.linear import Linear, LinearConfig
+
+__all__ = ["Linear", "LinearConfig"]

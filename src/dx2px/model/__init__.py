@@ -1,1 +1,0 @@
-"""The paper on the paper's terms: attention, transport, network and objective; arrays in, arrays out."""

@@ -1,0 +1,176 @@
+"""From a method's scores to probabilities, and from probabilities to sets that hold a stated share of what was coded.
+
+One small stage for every method, whatever its scores are (logits, softmax logits, cosines, counts). For the
+scores s of a stay's procedures:
+
+    x_p = s_p,  or  s_p − log Σ_q exp(s_q)  if scores only mean something relative to the others of the same stay
+    f_p = first(x_p)                                       a rising curve: the log odds that go with x alone
+    η_p = w₀ f_p + w₁ log Σ_q σ(f_q) + w₂ max_q f_q + w₃,  w₀ > 0
+    probability_p = σ(second(η_p))                         a rising curve again
+
+Every step rises with s_p within a stay, so the ranking does not change. `dx2px.training.fit_calibration` fits it.
+
+Axes: i stays, p procedures, k knots, c coverages.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dx2px.errors import InputError
+from dx2px.scoring.segments import Doubles, log_softmax
+
+BELOW, ABOVE = 8.0, 2.0  # how far, in log odds, a curve may continue beyond its first and its last knot
+_LOWEST = -700.0  # exp(700) is still finite in double precision
+_NAMES = {"centred", "first", "weights", "second", "coverages", "thresholds"}
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Straight pieces between knots. Beyond them it rises ever more slowly, so that no answer is certain."""
+
+    x: Doubles  # (k,) rising
+    y: Doubles  # (k,) rising
+
+    def __call__(self, values: Doubles) -> Doubles:
+        out: Doubles = np.interp(values, self.x, self.y)
+        first, last = self._slopes
+        if (above := values > self.x[-1]).any():
+            out[above] += _flattening((values[above] - self.x[-1]) * last, ABOVE)
+        if (below := values < self.x[0]).any():
+            out[below] -= _flattening((self.x[0] - values[below]) * first, BELOW)
+        return out
+
+    @cached_property
+    def _slopes(self) -> tuple[float, float]:
+        """Of the first piece and of the last."""
+        x, y = self.x, self.y
+        return float((y[1] - y[0]) / (x[1] - x[0])), float((y[-1] - y[-2]) / (x[-1] - x[-2]))
+
+    def to_dict(self) -> dict[str, list[float]]:
+        return {"x": self.x.tolist(), "y": self.y.tolist()}
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """The fitted stage; a model folder keeps it as plain numbers."""
+
+    centred: bool
+    first: Curve
+    weights: Doubles  # (4,)
+    second: Curve
+    coverages: Doubles  # (c,) rising
+    thresholds: Doubles  # (c,) falling
+
+    def probability(self, scores: NDArray[Any], places: NDArray[np.int64] | None = None) -> Doubles:
+        """How often a procedure with such a score, in a stay with such scores, was coded; (i, p), within 0 and 1.
+
+        With `places` (i, l), only for the procedures at these places.
+        """
+        f = self.first(centre(scores, self.centred))
+        chosen = f if places is None else np.take_along_axis(f, places, axis=1)
+        return sigmoid(self.second(combined(chosen, context(f), self.weights)))
+
+    def threshold(self, coverage: float) -> float:
+        """The least probability of a set that holds, on average over stays, `coverage` of a stay's procedures.
+
+        Coverages between fitted ones are rounded up to the next.
+        """
+        low, high = float(self.coverages[0]), float(self.coverages[-1])
+        if not low <= coverage <= high:
+            raise InputError(f"The coverage must be from {low:g} to {high:g}, not {coverage:g}.")
+        return float(self.thresholds[bisect_left(self.coverages.tolist(), coverage - 1e-9)])
+
+    def members(self, probability: Doubles, coverage: float) -> NDArray[np.bool_]:
+        """The set of each stay: procedures at or above the threshold, and the most probable one, (i, p)."""
+        return (probability >= self.threshold(coverage)) | most_probable(probability)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As config.json keeps it."""
+        return {
+            "centred": self.centred,
+            "first": self.first.to_dict(),
+            "weights": self.weights.tolist(),
+            "second": self.second.to_dict(),
+            "coverages": self.coverages.tolist(),
+            "thresholds": self.thresholds.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Calibration:
+        """From what `to_dict` returned; a ValueError if the record is not valid."""
+        if record.keys() != _NAMES or not isinstance(record["centred"], bool):
+            raise ValueError("entries are missing or unknown")
+        first, second = (_curve(record[name]) for name in ("first", "second"))
+        weights, coverages, thresholds = (_numbers(record[n]) for n in ("weights", "coverages", "thresholds"))
+        if len(weights) != 4 or weights[0] <= 0:
+            raise ValueError("the weights must be four, the first above 0")
+        if not len(coverages) == len(thresholds) > 0 or not (np.diff(coverages) > 0).all():
+            raise ValueError("the coverages must rise, with one threshold per coverage")
+        if (np.diff(thresholds) > 0).any() or not 0 <= thresholds.min() <= thresholds.max() <= 1:
+            raise ValueError("the thresholds must fall, and be probabilities")
+        return cls(record["centred"], first, weights, second, coverages, thresholds)
+
+
+def centre(scores: NDArray[Any], centred: bool) -> Doubles:
+    """The scores in double precision; where `centred`, log softmax over the procedures of each stay."""
+    return log_softmax(scores) if centred else scores.astype(np.float64)  # (i, p)
+
+
+def combined(f: Doubles, stay: Doubles, weights: Doubles) -> Doubles:
+    """η of the module's text, (i, p), from f and the stays' `context`."""
+    eta: Doubles = weights[0] * f + (stay @ weights[1:])[:, None]
+    return eta
+
+
+def context(f: Doubles) -> Doubles:
+    """What the scores of a stay say together: log of the expected number of procedures, the highest score, and 1."""
+    expected = np.log(sigmoid(f).sum(axis=1))
+    return np.stack([expected, f.max(axis=1), np.ones(len(f))], axis=1)  # (i, 3)
+
+
+def sigmoid(x: Doubles) -> Doubles:
+    """1 / (1 + e⁻ˣ), without overflow."""
+    found: Doubles = 1.0 / (1.0 + np.exp(-np.maximum(x, _LOWEST)))
+    return found
+
+
+def most_probable(probability: Doubles) -> NDArray[np.bool_]:
+    """True for the most probable procedure of each stay, (i, p)."""
+    first = np.zeros(probability.shape, np.bool_)
+    first[np.arange(len(probability)), probability.argmax(axis=1)] = True
+    return first
+
+
+def _flattening(rise: Doubles, limit: float) -> Doubles:
+    """Rises like `rise` at first, and stays below `limit`."""
+    flat: Doubles = -limit * np.expm1(-rise / limit)
+    return flat
+
+
+def _curve(record: Any) -> Curve:
+    if not isinstance(record, Mapping) or record.keys() != {"x", "y"}:
+        raise ValueError("a curve has x and y")
+    curve = Curve(_numbers(record["x"]), _numbers(record["y"]))
+    if not len(curve.x) == len(curve.y) >= 2:
+        raise ValueError("a curve has as many x as y, at least two")
+    if not ((np.diff(curve.x) > 0).all() and (np.diff(curve.y) > 0).all()):
+        raise ValueError("a curve must rise")
+    return curve
+
+
+def _numbers(values: Any) -> Doubles:
+    plain = isinstance(values, Sequence) and not isinstance(values, str)
+    if not plain or not all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
+        raise ValueError("a list of numbers is expected")
+    numbers = np.array(values, np.float64)
+    if not np.isfinite(numbers).all():
+        raise ValueError("numbers must be finite")
+    return numbers

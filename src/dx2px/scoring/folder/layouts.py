@@ -1,0 +1,45 @@
+"""Checks that a model's arrays are those that its method declares (`dx2px.scoring.methods`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dx2px.scoring.methods import METHODS
+
+Array = NDArray[Any]
+
+
+def flaws(method: str, arrays: Mapping[str, Array], diagnoses: int, procedures: int) -> list[str]:
+    """Everything that is wrong with a method's arrays, one clause each."""
+    if method not in METHODS:
+        return [f"this version of dx2px does not know the method {method[:40]!r}"]
+    layout = METHODS[method].arrays
+    found = [f"the array {name} is missing" for name in sorted(layout.keys() - arrays.keys())]
+    found += [f"the array {name[:40]!r} does not belong" for name in sorted(arrays.keys() - layout.keys())]
+    lengths = {"diagnosis": diagnoses, "procedure": procedures}
+    for name, axes in layout.items():
+        if name in arrays:
+            found += _array_flaws(name, arrays[name], axes, lengths)
+    return found
+
+
+def _array_flaws(name: str, array: Array, axes: tuple[str, ...], lengths: dict[str, int]) -> Iterator[str]:
+    """The first array with an axis decides the length of that axis for the arrays after it."""
+    if array.dtype != np.float32:
+        yield f"{name} holds {array.dtype} values, not float32"
+    elif not np.isfinite(array).all():
+        yield f"{name} holds values that are not finite numbers"
+    if array.ndim == len(axes):
+        for axis, length in zip(axes, array.shape, strict=True):
+            lengths.setdefault(axis, length)
+    expected = tuple(lengths.get(axis, 0) for axis in axes)
+    if array.shape != expected or 0 in expected:
+        yield f"{name} is {_times(array.shape)}, not {_times(expected)} ({_times(axes)})"
+
+
+def _times(parts: tuple[Any, ...]) -> str:
+    return " × ".join(str(part) for part in parts) or "a single number"

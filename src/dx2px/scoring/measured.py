@@ -1,0 +1,62 @@
+"""What a saved model is measured on: the part of a cohort that it has not seen; and the record of the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dx2px.cohort import Cohort, Split, Vocabulary
+from dx2px.cohort.fingerprint import fingerprint
+from dx2px.cohort.projection import ProjectionCounts, project
+from dx2px.errors import InputError
+from dx2px.scoring.folder import ModelFiles
+from dx2px.scoring.metrics import Metrics
+from dx2px.scoring.reliability import Reliability
+
+DATA_KEY = "data"  # in a model's settings: the fingerprint of its cohort
+
+
+def learned_from(files: ModelFiles, cohort: Cohort) -> bool:
+    """Whether this is the cohort that the model was made from."""
+    return files.settings.get(DATA_KEY) == fingerprint(cohort)
+
+
+def learning_part(files: ModelFiles, cohort: Cohort, part: str) -> Cohort:
+    """The `test`, `train` or `all` stays of the model's own cohort."""
+    if part == "all":
+        return cohort
+    if files.split is None:
+        raise InputError("The model does not say how its cohort was split: measure it on all stays.")
+    split = Split.from_bytes(files.split)
+    fold = files.settings["split"]["fold"]
+    rows = split.test if part == "test" else split.training(fold)
+    return cohort.subset(np.asarray(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The stays to measure a model on; `counts` says what was left out of a cohort that it did not learn from."""
+
+    stays: Cohort
+    part: str
+    counts: ProjectionCounts | None
+
+
+def measured_part(files: ModelFiles, cohort: Cohort, part: str | None = None) -> Measured:
+    """The given part of the model's own cohort (the test part by default); all of another, in the model's codes."""
+    if learned_from(files, cohort):
+        name = part or "test"
+        return Measured(learning_part(files, cohort, name), name, None)
+    if part not in (None, "all"):
+        raise InputError(
+            f"The model did not learn from this cohort, so the cohort has no {part} part: use --on all."
+        )
+    projected = project(cohort, Vocabulary(files.diagnoses), Vocabulary(files.procedures))
+    return Measured(projected.cohort, "all", projected.counts)
+
+
+def measured_record(test: Metrics, trust: Reliability | None) -> dict[str, Any]:
+    """What was measured, as plain numbers: the entry `measured` of a model folder and of `dx2px evaluate --json`."""
+    return test.to_dict() | ({} if trust is None else {"calibration": trust.to_dict()})

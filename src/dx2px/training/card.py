@@ -1,0 +1,121 @@
+"""The model card: what a model was made from and how well it does, for people.
+
+Its numbers are those of the entry `measured` in config.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dx2px.cohort import Cohort, CohortStream, Split
+from dx2px.scoring.reliability import TOP
+from dx2px.scoring.subgroups import SMALLEST, Subgroup
+from dx2px.training.recommender import Recommender
+from dx2px.version import __version__
+
+LIMITS = """\
+## Limits
+
+- The model reproduces coding habits in the data it learned from. Codes are written for billing, after the stay: it
+  predicts what was coded, not what a patient needs. It is a research tool and gives no medical advice.
+- A probability is the share of similar pairs of stay and procedure that were coded in this data. Elsewhere habits
+  differ: measure it again (`dx2px evaluate`) before you rely on it.
+- It knows only the codes of its vocabulary (known siblings stand in for others, and are marked), and nothing of age,
+  sex, place or time.
+- Attention weights and transport plans describe the model, not the causes of a patient's treatment.
+"""
+
+
+def model_card(
+    cohort: Cohort | CohortStream,
+    method: Recommender,
+    split: Split,
+    learned: int,
+    measured: Mapping[str, Any],
+    groups: Sequence[Subgroup] = (),
+    notes: str = "",
+) -> str:
+    """The card as Markdown. `measured` is of the test part, as `dx2px.scoring.measured.measured_record` gives it."""
+    rows = [
+        f"| {top} | {rates['recall']:.1f} | {rates['precision']:.1f} | {rates['f1']:.1f} |"
+        for top, rates in measured["top"].items()
+    ]
+    source = cohort.provenance.get("source", "unknown")
+    return "\n".join(
+        [
+            f"# Model card: {method.method}",
+            "",
+            f"Made by dx2px {__version__}. Recommends ICD procedures for the diagnoses of a hospital stay.",
+            "",
+            *([notes, ""] if notes else []),
+            "## Data",
+            "",
+            f"Source `{source}`: {len(cohort):,} stays, {len(cohort.diagnosis_vocabulary):,} diagnoses, "
+            f"{len(cohort.procedure_vocabulary):,} procedures. Learned from {learned:,} stays; "
+            f"{measured['stays']:,} stays, held out by {split.by}, were the test.",
+            "",
+            "## Settings",
+            "",
+            *(f"- {name}: {_shown(value)}" for name, value in method.settings().items()),
+            "",
+            "## Test",
+            "",
+            "Means over the test stays.",
+            "",
+            "| top | recall % | precision % | F1 % |",
+            "|---|---|---|---|",
+            *rows,
+            "",
+            *_calibration_section(measured["calibration"]),
+            *_subgroup_section(groups),
+            LIMITS,
+        ]
+    )
+
+
+def _subgroup_section(groups: Sequence[Subgroup]) -> list[str]:
+    """How well the model does for groups of the test stays."""
+    if not groups:
+        return []
+    return [
+        "## Groups of stays",
+        "",
+        f"Groups of the test stays; ± is half of a 90 % interval. Groups of fewer than {SMALLEST} stays are left out.",
+        "The model does not see these columns: differences show where diagnoses say more, or less, about what is done.",
+        "",
+        "| column | group | stays | F1@5 % | recall@10 % |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {one.column} | {one.group} | {one.stays:,} | {one.f1:.1f} ± {one.f1_margin:.1f} | {one.recall:.1f} |"
+            for one in groups
+        ),
+        "",
+    ]
+
+
+def _calibration_section(trust: Mapping[str, Any]) -> list[str]:
+    """Whether the probabilities mean what they say, and the sets hold what they should, on the test stays."""
+    sets = (f"{one['target']:.0%} → {one['recall']:.1%} ({one['set_size']:.1f})" for one in trust["coverage"])
+    return [
+        "## Calibration",
+        "",
+        "| pairs of stay and procedure | expected calibration error | slope |",
+        "|---|---|---|",
+        _agreement("all", trust["all"]),
+        _agreement(f"the {TOP} most probable of each stay", trust[f"top{TOP}"]),
+        "",
+        "Share of a stay's procedures that a set should hold → holds on average (procedures in the set): "
+        f"{', '.join(sets)}.",
+        "",
+    ]
+
+
+def _agreement(pairs: str, one: Mapping[str, Any]) -> str:
+    return f"| {pairs} | {one['ece']:.4f} | {'–' if one['slope'] is None else format(one['slope'], '.2f')} |"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {inner}" for name, inner in value.items())
+    return str(value)

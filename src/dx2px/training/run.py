@@ -1,0 +1,167 @@
+"""One run: split a cohort, train a method on its training part, and keep the test part for measuring."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dx2px.cohort import Cohort, CohortStream, Split, SplitBy, split_cohort
+from dx2px.cohort.fingerprint import fingerprint
+from dx2px.errors import InputError
+from dx2px.scoring.calibration import Calibration
+from dx2px.scoring.folder import ModelFiles, write_folder
+from dx2px.scoring.measured import DATA_KEY, measured_record
+from dx2px.scoring.metrics import Metrics, evaluate
+from dx2px.scoring.reliability import Reliability, reliability
+from dx2px.scoring.scorer import Scorer
+from dx2px.scoring.subgroups import publishable, subgroups
+from dx2px.training.batches import Rows
+from dx2px.training.card import model_card
+from dx2px.training.fit_calibration import fit_calibration
+from dx2px.training.history import history_table
+from dx2px.training.loop import set_threads
+from dx2px.training.recommender import Recommender, Say, silent
+from dx2px.training.stays import HeldStays, TrainingStays
+
+
+@dataclass(frozen=True)
+class SplitConfig:
+    """How stays are split. The paper's protocol: 80 % of the stays in ten folds, one of which validates."""
+
+    by: SplitBy | None = None  # by patient if the cohort has patients, otherwise by stay
+    folds: int = 10
+    fold: int = 0
+    seed: int = 0
+    test_share: float = 0.2
+
+    def split(self, cohort: Cohort) -> Split:
+        """The parts of the cohort."""
+        return split_cohort(cohort, by=self.by, folds=self.folds, test_share=self.test_share, seed=self.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A method that has learned, with its cohort and the cohort's split."""
+
+    cohort: Cohort | CohortStream
+    split: Split
+    fold: int
+    recommender: Recommender
+    notes: str = ""  # for the card
+
+    def evaluate(self, part: str = "test") -> Metrics:
+        """The metrics over `test`, `validation`, `train` or `all` stays."""
+        stays = self.stays(part)
+        return evaluate(self.scorer.scores, stays.diagnoses, stays.procedures)
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        """The scorer that a saved model of this run has."""
+        return self.recommender.scorer()
+
+    def stays(self, part: str) -> Cohort:
+        """The `test`, `validation`, `train` or `all` stays."""
+        return self.cohort.subset(self.rows(part))
+
+    def rows(self, part: str) -> Rows:
+        """The rows of a part."""
+        rows: dict[str, Callable[[], Rows]] = {
+            "test": lambda: self.split.test,
+            "validation": lambda: self.split.validation(self.fold),
+            "train": lambda: self.split.training(self.fold),
+            "all": lambda: np.arange(len(self.cohort)),
+        }
+        if part not in rows:
+            raise InputError(f"The parts of a cohort are {', '.join(rows)}, not {part!r}.")
+        return rows[part]()
+
+    @cached_property
+    def lessons(self) -> TrainingStays:
+        """The stays that were learned from."""
+        assert isinstance(self.cohort, Cohort)
+        return HeldStays(self.cohort, self.rows("train"))
+
+    @property
+    def data(self) -> str:
+        """The fingerprint of the cohort."""
+        assert isinstance(self.cohort, Cohort)
+        return fingerprint(self.cohort)
+
+    @property
+    def split_settings(self) -> dict[str, Any]:
+        """How the cohort was split, as a model folder keeps it."""
+        return {"by": self.split.by, "folds": self.split.folds, "fold": self.fold, "seed": self.split.seed}
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """From scores to probabilities, fitted on the validation stays."""
+        stays = self.stays("validation")
+        return fit_calibration(self.scorer.scores, stays.diagnoses, stays.procedures)
+
+    def reliability(self, part: str = "test") -> Reliability:
+        """How well probabilities agree with what was coded."""
+        stays = self.stays(part)
+        return reliability(self.calibration, self.scorer.scores, stays.diagnoses, stays.procedures)
+
+    def files(self) -> ModelFiles:
+        """Everything that a model folder keeps of this run."""
+        settings = self.recommender.settings() | {"split": self.split_settings, DATA_KEY: self.data}
+        diagnoses, procedures = self.lessons.counts
+        test = self.evaluate("test")
+        measured = measured_record(test, self.reliability("test"))
+        return ModelFiles(
+            method=self.recommender.method,
+            settings=settings,
+            diagnoses=self.cohort.diagnosis_vocabulary.codes,
+            procedures=self.cohort.procedure_vocabulary.codes,
+            arrays=self.recommender.arrays(),
+            history=history_table(self.recommender.history),
+            card=model_card(
+                self.cohort,
+                self.recommender,
+                self.split,
+                len(self.lessons),
+                measured,
+                subgroups(test, self.stays("test")),
+                self.notes,
+            ),
+            diagnosis_counts=publishable(diagnoses),
+            procedure_counts=publishable(procedures),
+            split=self.split.to_bytes(),
+            calibration=self.calibration,
+            measured=measured,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model folder, all or nothing."""
+        write_folder(path, self.files(), half=self.recommender.half)
+
+
+def learn(
+    cohort: Cohort,
+    method: Recommender,
+    split: SplitConfig | None = None,
+    *,
+    seed: int = 0,
+    threads: int | None = None,
+    say: Say = silent,
+) -> Trained:
+    """Train any method on its part of a cohort."""
+    if threads is not None:
+        set_threads(threads)
+    split = split or SplitConfig()
+    parts = split.split(cohort)
+    method.fit(cohort, parts.training(split.fold), parts.validation(split.fold), seed=seed, say=say)
+    return Trained(cohort, parts, split.fold, method)
+
+
+def checkpoint_path(model: str | os.PathLike[str]) -> Path:
+    """Where a run keeps its checkpoint: beside the model folder, which holds finished models only."""
+    folder = Path(model)
+    return folder.with_name(f"{folder.name}.checkpoint")

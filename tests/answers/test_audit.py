@@ -1,0 +1,318 @@
+"""Audits: planted mistakes are found, and one stay, a stream and a file tell the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import dx2px.answers.population as population
+from dx2px import AuditSettings, audit_batches, audit_file, audit_stay
+from dx2px.answers import Model
+from dx2px.answers.audit_file import check_findings_path
+from dx2px.answers.audit_stream import audited_blocks
+from dx2px.answers.defects import missing_strength
+from dx2px.answers.flagging import Flagger
+from dx2px.errors import CodeError, InputError, ModelError
+from dx2px.ragged import Ragged
+from dx2px.scoring.calibration import Calibration, Curve
+from dx2px.scoring.methods import METHODS
+from synthetic_models import partly_learned
+
+TEXTS = pa.list_(pa.string())
+LOOSE = AuditSettings(precision=0.02, wrong=0.2, omitted=0.2)
+# Steep, so that probabilities reach both ends and there are findings of both kinds.
+CALIBRATION = Calibration(
+    centred=True,
+    first=Curve(np.array([-9.0, -2.0, 0.0]), np.array([-7.0, -1.0, 2.0])),
+    weights=np.array([1.0, 0.2, 0.1, -0.3]),
+    second=Curve(np.array([-6.0, 4.0]), np.array([-9.0, 6.0])),
+    coverages=np.array([0.9]),
+    thresholds=np.array([0.1]),
+)
+CLEAR = AuditSettings(precision=0.5)
+
+
+def random_model(method: str) -> Model:
+    return Model(partly_learned(method, procedure_counts=tuple(range(0, 300, 10)), calibration=CALIBRATION))
+
+
+def random_stays(stays: int) -> pa.RecordBatch:
+    """Known, backed-off and unknown codes, typed in several ways, some twice; empty and missing lists."""
+    rng = np.random.default_rng(1)
+
+    def diagnosis() -> str:
+        if rng.random() < 0.03:
+            return str(rng.choice(["nonsense", "icd10cm:I509", ""]))
+        code = str(rng.integers(4000, 4480) if rng.random() < 0.1 else 4000 + 4 * rng.integers(0, 120))
+        return str(rng.choice([f"icd9cm:{code}", code, f" {code[:3]}.{code[3]} "]))
+
+    def procedure() -> str:
+        return "99.99" if rng.random() < 0.05 else f"30{rng.choice(['', '.'])}{rng.integers(0, 30):02}"
+
+    def several(one: Any, most: int) -> list[str] | None:
+        return None if rng.random() < 0.02 else [one() for _ in range(rng.integers(0, most))]
+
+    rows = [(several(diagnosis, 9), several(procedure, 5)) for _ in range(stays)]
+    return batch([dx for dx, _ in rows], [px for _, px in rows])
+
+
+def batch(diagnoses: Sequence[Any], procedures: Sequence[Any]) -> pa.RecordBatch:
+    ids = pa.array([f"s{place}" for place in range(len(diagnoses))])
+    return pa.record_batch(
+        {"procedures": pa.array(procedures, TEXTS), "stay_id": ids, "diagnoses": pa.array(diagnoses, TEXTS)}
+    )
+
+
+def cut(whole: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
+    return (whole.slice(start, rows) for start in range(0, len(whole), rows))
+
+
+def findings(batches: Any, model: Model, settings: AuditSettings, **more: Any) -> pa.Table:
+    return pa.Table.from_batches(audit_batches(batches, model, settings, **more)).combine_chunks()
+
+
+def told_of(one: dict[str, Any]) -> list[dict[str, Any]]:
+    """A stay's audit as rows of a stream."""
+    return [
+        {"stay_id": one["id"], "kind": kind, **finding}
+        for kind in ("unsupported", "missing")
+        for finding in one[kind]
+    ]
+
+
+def test_planted_mistakes_of_one_stay(model: Model) -> None:
+    """4280 goes with 3722: it is expected where it is absent, and 3995 is odd beside it."""
+    found = audit_stay(model, ["428.0", "V70.0"], ["39.95", "99.99"], CLEAR, id="a").to_dict()
+    assert found["id"] == "a"
+    assert [one["code"] for one in found["missing"]] == ["icd9pcs:3722"]
+    assert found["unknown"] == ["icd9cm:V700", "icd9pcs:9999"]
+    (expected,) = found["missing"]
+    assert expected["rank"] == 1
+    assert expected["because"] == [{"code": "icd9cm:4280", "share": 1.0}]
+    asked = model.recommend(["428.0"], 4)
+    assert expected["probability"] == pytest.approx(asked.recommendations[0].probability)
+    assert audit_stay(model, ["428.0"], ["37.22"], CLEAR).missing == ()
+
+
+def test_an_odd_procedure_is_found_and_a_usual_one_is_not() -> None:
+    model = random_model("coupling")
+    ranked = [one.code for one in model.recommend(["4000", "4004"], 30).recommendations]
+    settings = AuditSettings(precision=0.01, wrong=0.5)
+    found = audit_stay(model, ["4000", "4004"], [ranked[0], ranked[-1]], settings)
+    assert [one.code for one in found.unsupported] == [ranked[-1]]
+    assert found.unsupported[0].rank == 30
+    assert {reason.code for reason in found.unsupported[0].because} == {"icd9cm:4000", "icd9cm:4004"}
+
+
+def test_findings_are_the_procedures_whose_strength_reaches_the_precision() -> None:
+    model = random_model("coupling")
+    flagger = Flagger(model, LOOSE)
+    rows, coded = Ragged.from_lists([[0, 4], [7], [2, 9, 11]]), Ragged.from_lists([[1, 2], [], [29]])
+    P, strength, is_coded = flagger.strengths(model.scorer.scores(rows), coded)
+    assert P.shape == strength.shape == is_coded.shape == (3, 30)
+    assert [np.flatnonzero(row).tolist() for row in is_coded] == [[1, 2], [], [29]]
+    np.testing.assert_allclose(strength[1], missing_strength(P[1], LOOSE.omitted))
+    found = flagger.flag(model.scorer, rows, coded)
+    assert len(found) == (strength >= LOOSE.precision).sum() > 0
+    assert (found.strength == strength[found.stay, found.procedure]).all()
+    assert (found.missing == ~is_coded[found.stay, found.procedure]).all()
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_one_stay_and_a_stream_find_the_same(method: str) -> None:
+    model, stays = random_model(method), random_stays(60)
+    rows = findings([stays], model, LOOSE, threads=1).to_pylist()
+    expected = [
+        row
+        for stay in stays.to_pylist()
+        for row in told_of(
+            audit_stay(
+                model, stay["diagnoses"] or [], stay["procedures"] or [], LOOSE, id=stay["stay_id"]
+            ).to_dict()
+        )
+    ]
+    assert len(rows) > 20
+    assert [_key(row) for row in rows] == [_key(row) for row in expected]
+    for row, other in zip(rows, expected, strict=True):
+        for name in ("strength", "probability"):
+            assert row[name] == pytest.approx(other[name], rel=1e-3)
+        assert [one["share"] for one in row["because"]] == pytest.approx(
+            [one["share"] for one in other["because"]], abs=1e-3
+        )
+
+
+def _key(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["stay_id"], row["kind"], row["code"], row["title"], row["rank"]
+
+
+def test_reasons_are_those_of_a_recommendation() -> None:
+    """Two routes to the shares: the column of the coupling, and what `recommend` tells."""
+    model = random_model("coupling")
+    codes = ["4000", "4004", "4001", "4100"]
+    settings = AuditSettings(precision=1e-12, wrong=0.9, omitted=0.9)
+    found = audit_stay(model, codes, [], settings).missing
+    asked = {one.code: one for one in model.recommend(codes, 30).recommendations}
+    assert len(found) == 30
+    for one in found:
+        assert one.rank == asked[one.code].rank
+        assert [reason.code for reason in one.because] == [r.code for r in asked[one.code].because[:3]]
+        shares = [reason.share for reason in asked[one.code].because[:3]]
+        assert [reason.share for reason in one.because] == pytest.approx(shares, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["coupling", "e+sa+ma", "mlp"])
+def test_batch_sizes_and_threads_change_no_bit(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(population, "STAYS", 400)
+    model, whole = random_model(method), random_stays(900)
+    expected = findings([whole], model, LOOSE, threads=1)
+    for rows in (1, 7, 400, 5000):
+        assert findings(cut(whole, rows), model, LOOSE, threads=1).equals(expected)
+    assert findings(cut(whole, 399), model, LOOSE, threads=3).equals(expected)
+
+
+def test_everything_is_counted() -> None:
+    model, stays = random_model("linear"), random_stays(300)
+    (block,) = audited_blocks([stays], model, LOOSE, threads=1)
+    rows = stays.to_pylist()
+    asked = [model.diagnoses.find_all(row["diagnoses"] or []) for row in rows]
+    coded = [model.procedures.find_all(row["procedures"] or []) for row in rows]
+    statuses = [[found.status for found in one] for one in asked]
+    counts = block.counts
+    assert counts.stays == 300
+    assert counts.stays_without_answer == sum(set(one) <= {"unknown"} for one in statuses) > 0
+    assert counts.unknown_diagnoses == sum(one.count("unknown") for one in statuses) > 0
+    assert counts.backed_off_diagnoses == sum(one.count("backed-off") for one in statuses) > 0
+    assert counts.unknown_procedures == sum(f.status == "unknown" for one in coded for f in one) > 0
+    kinds = block.findings.column("kind").to_pylist()
+    assert (counts.unsupported, counts.missing) == (kinds.count("unsupported"), kinds.count("missing"))
+    assert min(counts.unsupported, counts.missing) > 0
+
+
+def test_a_coded_procedure_is_never_missing_nor_an_absent_one_unsupported() -> None:
+    model, stays = random_model("coupling"), random_stays(200)
+    coded = {
+        row["stay_id"]: {found.code for found in model.procedures.find_all(row["procedures"] or [])}
+        for row in stays.to_pylist()
+    }
+    for row in findings([stays], model, LOOSE).to_pylist():
+        assert (row["code"] in coded[row["stay_id"]]) == (row["kind"] == "unsupported")
+        assert row["strength"] >= LOOSE.precision
+
+
+def test_nothing_usable_finds_nothing(model: Model) -> None:
+    assert audit_stay(model, [], ["37.22"]).to_dict() == {
+        "id": None,
+        "unsupported": [],
+        "missing": [],
+        "unknown": [],
+    }
+    assert audit_stay(model, ["V99"], []).unknown == ("icd10cm:V99",)
+    empty = batch([None, [], ["nonsense"]], [["37.22"], None, []])
+    assert findings([empty], model, CLEAR).num_rows == 0
+    assert list(audit_batches([], model)) == []
+
+
+def test_a_text_of_several_codes_is_refused_alone_and_set_aside_in_a_stream(model: Model) -> None:
+    with pytest.raises(CodeError, match="write it with its system"):
+        audit_stay(model, ["E030"], [])
+    found = findings([batch([["E030", "428.0"]], [[]])], model, CLEAR).to_pylist()
+    assert [one["because"][0]["code"] for one in found] == ["icd9cm:4280"]
+
+
+def test_a_model_without_calibration_is_refused(model: Model) -> None:
+    bare = Model(replace(model.files, calibration=None))
+    with pytest.raises(ModelError, match="has no calibration"):
+        audit_stay(bare, ["428.0"], [])
+
+
+@pytest.fixture
+def stays(tmp_path: Path) -> Path:
+    pq.write_table(pa.Table.from_batches([random_stays(700)]), tmp_path / "C.parquet", row_group_size=150)
+    return tmp_path / "C.parquet"
+
+
+def test_a_file_keeps_the_strongest_sorted_and_counts_the_rest(
+    stays: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(population, "STAYS", 100)
+    model = random_model("coupling")
+    everything = findings(cut(random_stays(700), 100), model, LOOSE)
+    order = np.argsort(-everything.column("strength").to_numpy(), kind="stable")
+    whole = audit_file(stays, model, LOOSE)
+    assert whole.left_out == 0
+    assert whole.findings.equals(everything.take(pa.array(order)))
+    for limit in ({"most": 13}, {"per_100": 3}):
+        best = audit_file(stays, model, LOOSE, **limit)  # type: ignore[arg-type]
+        assert best.counts == whole.counts
+        assert best.findings.equals(whole.findings.slice(0, 13 if "most" in limit else 21))
+        assert best.left_out == whole.findings.num_rows - best.findings.num_rows
+
+
+def test_memory_does_not_grow_with_the_findings(stays: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many findings pass by, few more than the limit are ever held."""
+    import dx2px.answers.audit_file as audit_file_module
+
+    monkeypatch.setattr(population, "STAYS", 50)
+    held: list[int] = []
+    add = audit_file_module._Strongest.add
+
+    def watched(self: Any, found: pa.RecordBatch) -> None:
+        add(self, found)
+        held.append(self.kept.num_rows)
+
+    monkeypatch.setattr(audit_file_module._Strongest, "add", watched)
+    found = audit_file(stays, random_model("coupling"), replace(LOOSE, precision=0.001), most=10)
+    assert found.counts.findings > 2000
+    assert max(held) <= 2 * 10 + 1000
+
+
+def test_parquet_and_csv_hold_the_same(stays: Path, tmp_path: Path) -> None:
+    found = audit_file(stays, random_model("coupling"), LOOSE, per_100=5)
+    found.save(tmp_path / "A.parquet")
+    found.save(tmp_path / "A.csv")
+    table = pq.read_table(tmp_path / "A.parquet")
+    assert table.replace_schema_metadata(None).equals(found.findings)
+    record = json.loads(table.schema.metadata[b"dx2px"])
+    assert record["counts"] == found.counts.to_dict()
+    assert record["settings"]["precision"] == LOOSE.precision
+    text = pyarrow.csv.read_csv(tmp_path / "A.csv")
+    assert text.column_names == table.column_names
+    assert text.column("code").to_pylist() == table.column("code").to_pylist()
+    first = table.column("because").to_pylist()[0]
+    told = "; ".join(f"{one['code']} {one['share']:.0%}" for one in first)
+    assert text.column("because").to_pylist()[0] == told
+
+
+def test_no_findings_make_an_empty_file(tmp_path: Path, model: Model) -> None:
+    pq.write_table(pa.Table.from_batches([batch([["428.0"]], [["37.22"]])]), tmp_path / "C.parquet")
+    found = audit_file(tmp_path / "C.parquet", model, AuditSettings(precision=0.99))
+    found.save(tmp_path / "A.parquet")
+    assert pq.read_table(tmp_path / "A.parquet").num_rows == 0
+
+
+def test_wrong_files_and_names_are_said(stays: Path, tmp_path: Path, model: Model) -> None:
+    pq.write_table(pa.table({"stay_id": ["1"], "diagnoses": [["4280"]]}), tmp_path / "D.parquet")
+    with pytest.raises(InputError, match="one column procedures"):
+        audit_file(tmp_path / "D.parquet", model)
+    pq.write_table(
+        pa.table({"stay_id": ["1"], "diagnoses": [["4280"]], "procedures": [[3722]]}), tmp_path / "E.parquet"
+    )
+    with pytest.raises(InputError, match="The column procedures must hold lists of codes as text"):
+        audit_file(tmp_path / "E.parquet", model)
+    with pytest.raises(InputError, match=r"\.parquet or \.csv"):
+        check_findings_path(tmp_path / "A.xlsx", stays)
+    with pytest.raises(InputError, match="would replace the stays"):
+        check_findings_path(stays, stays)
+    with pytest.raises(InputError, match="must be above 0"):
+        audit_file(stays, model, per_100=0)
+    with pytest.raises(InputError, match="at least 1"):
+        audit_file(stays, model, most=0)

@@ -1,0 +1,107 @@
+"""ICD-10 diagnoses put to an ICD-9 model, and the reverse, each mapping shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dx2px.answers import Model
+from dx2px.errors import InputError
+from dx2px.scoring.folder import ModelFiles
+from synthetic_models import random_files
+
+COUNTS = (5, 30, 10, 20, 7, 9, 0)
+
+
+def drawn(method: str) -> ModelFiles:
+    """Random weights; no training stay had the last diagnosis."""
+    files = random_files(method, len(COUNTS), 3, dim=4, heads=4, settings={}, diagnosis_counts=COUNTS)
+    seen = np.array(COUNTS, np.float32).clip(max=1)
+    return replace(files, arrays={**files.arrays, "seen": seen} if "seen" in files.arrays else files.arrays)
+
+
+NINE = replace(
+    drawn("linear"),
+    diagnoses=(
+        "icd9cm:0031",
+        "icd9cm:25000",
+        "icd9cm:25001",
+        "icd9cm:4280",
+        "icd9cm:4289",
+        "icd9cm:5856",
+        "icd9cm:99591",
+    ),
+)
+TEN = replace(NINE, diagnoses=("icd10cm:E119", *(f"icd10cm:I50{n}" for n in range(5)), "icd10cm:N186"))
+
+
+def told(model: Model, *codes: str) -> list[tuple[str, list[str], str]]:
+    mapping = model.recommend(codes, map=True).to_dict()["mapping"]
+    return [(one["from"], one["to"], one["kind"]) for one in mapping]
+
+
+def test_exact_and_approximate_maps_are_told_apart() -> None:
+    assert told(Model(NINE), "N18.6", "E11.9") == [
+        ("icd10cm:N186", ["icd9cm:5856"], "exact"),
+        ("icd10cm:E119", ["icd9cm:25000"], "approximate"),
+    ]
+
+
+def test_the_answer_is_that_of_the_mapped_codes() -> None:
+    model = Model(NINE)
+    mapped, typed = model.recommend(["N18.6", "E11.9"], map=True), model.recommend(["585.6", "250.00"])
+    assert mapped.recommendations == typed.recommendations
+    assert tuple(replace(one, mapped_from=()) for one in mapped.diagnoses) == typed.diagnoses
+    assert [one.mapped_from for one in mapped.diagnoses] == [("icd10cm:N186",), ("icd10cm:E119",)]
+
+
+def test_of_alternatives_the_most_frequent_in_training() -> None:
+    assert told(Model(NINE), "I50.9")[0][1] == ["icd9cm:4280"]
+    often = replace(NINE, diagnosis_counts=(*COUNTS[:4], 999, *COUNTS[5:]))
+    assert told(Model(often), "I50.9")[0][1] == ["icd9cm:4289"]
+
+
+def test_a_combination_gives_several_codes() -> None:
+    assert told(Model(NINE), "A02.1") == [("icd10cm:A021", ["icd9cm:0031", "icd9cm:99591"], "approximate")]
+
+
+def test_codes_without_a_map_are_told_and_left_unknown() -> None:
+    answer = Model(NINE).recommend(["R40.2130", "U09.9", "N18.6"], map=True)
+    kinds = {one["from"]: one["kind"] for one in answer.to_dict()["mapping"]}
+    assert kinds == {"icd10cm:R402130": "no-map", "icd10cm:U099": "not-listed", "icd10cm:N186": "exact"}
+    assert [d.status for d in answer.diagnoses] == ["unknown", "unknown", "known"]
+    with pytest.raises(InputError, match=r"knows none of these diagnoses: R40\.2130"):
+        Model(NINE).recommend(["R40.2130"], map=True)
+
+
+def test_the_reverse_way() -> None:
+    assert told(Model(TEN), "585.6", "428.0", "250.00") == [
+        ("icd9cm:5856", ["icd10cm:N186"], "exact"),
+        ("icd9cm:4280", ["icd10cm:I509"], "approximate"),
+        ("icd9cm:25000", ["icd10cm:E119"], "approximate"),
+    ]
+    backed = (
+        Model(TEN).recommend(["428.0"], map=True).diagnoses[0]
+    )  # I50.9 is not in the model, I50.0 to I50.4 are
+    assert (backed.code, backed.status) == ("icd10cm:I509", "backed-off")
+
+
+def test_codes_of_the_models_own_version_are_left_alone() -> None:
+    answer = Model(NINE).recommend(["585.6", "hello", "N18.6", "icd10cm:N186"], map=True)
+    assert answer.to_dict()["mapping"] == [{"from": "icd10cm:N186", "to": ["icd9cm:5856"], "kind": "exact"}]
+    assert [d.code for d in answer.diagnoses] == ["icd9cm:5856", "hello"]
+
+
+def test_without_being_asked_nothing_is_mapped() -> None:
+    answer = Model(NINE).recommend(["N18.6", "585.6"])
+    assert [d.status for d in answer.diagnoses] == ["unknown", "known"]
+    assert "mapping" not in answer.to_dict()
+
+
+def test_explanations_are_mapped_too() -> None:
+    files = replace(drawn("e+sa+ma"), diagnoses=NINE.diagnoses)
+    explained = Model(files).explain(["N18.6", "E11.9"], map=True).to_dict()
+    assert explained["plan"]["diagnoses"] == ["icd9cm:5856", "icd9cm:25000"]
+    assert [one["from"] for one in explained["mapping"]] == ["icd10cm:N186", "icd10cm:E119"]

@@ -1,0 +1,116 @@
+"""The model inside the package: it is the one that was published, and its answers are pinned."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from dx2px.answers import Model
+from dx2px.answers.shipped import DEFAULT, model_path, shipped_models
+from dx2px.errors import ModelError
+from dx2px.scoring.identity import fingerprint
+from dx2px.scoring.subgroups import SMALLEST
+
+FINGERPRINT = "3aa5ea051941f930c07cc516b836023966ad04da983526732f2a33b9ab204095"
+TOP_FIVE = {
+    "585.6 427.5": "9604 9671 3995 9960 3893",
+    "820.21 428.0 401.9": "7935 7915 9904 7855 8152",
+    "410.71 414.01 250.00": "3722 0066 8856 8853 3607",
+    "V30.00": "640 9541 9547 9955 9546",
+    "574.10": "5123 8753 5122 5185 5110",
+    "540.9": "4701 4709 8801 9921 9929",
+    "650": "7359 7309 734 736 7534",
+    "434.91 784.3": "8872 8891 8841 9910 8703",
+    "518.81 486": "9604 9671 9672 3893 9390",
+    "303.90 291.81": "9462 9463 9929 9468 9918",
+}
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return Model.load(model_path())
+
+
+def test_it_is_the_published_one(model: Model) -> None:
+    assert list(shipped_models()) == [DEFAULT]
+    assert fingerprint(model.files) == FINGERPRINT
+    assert sum(file.stat().st_size for file in model_path().iterdir()) < 4_000_000
+
+
+@pytest.mark.parametrize("diagnoses", TOP_FIVE)
+def test_its_answers_are_pinned(model: Model, diagnoses: str) -> None:
+    answer = model.recommend(diagnoses.split())
+    assert (
+        " ".join(one.code.removeprefix("icd9pcs:") for one in answer.recommendations) == TOP_FIVE[diagnoses]
+    )
+    assert all(one.probability is not None and 0 < one.probability < 1 for one in answer.recommendations)
+    assert sum(one.significance for one in answer.diagnoses) == pytest.approx(1)
+
+
+def test_no_small_count_stands_in_it() -> None:
+    counts = np.array(pq.read_table(model_path() / "vocabulary.parquet").column("count").to_pylist())
+    assert ((counts == 0) | (counts >= SMALLEST)).all()
+    assert (counts > 0).mean() > 0.9
+
+
+def test_a_code_that_training_stays_had_is_known_however_few_they_were(model: Model) -> None:
+    answer = model.recommend(["171.5", "380.10", "411.89"])
+    assert [one.status for one in answer.diagnoses] == ["known"] * 3
+
+
+def test_its_card_tells_of_data_licence_recipe_calibration_groups_and_limits(model: Model) -> None:
+    card = model.files.card
+    for word in (
+        "Hospital Discharge Survey",
+        "public domain",
+        "experiments/nhds2010.toml",
+        "Calibration",
+        "## Groups",
+    ):
+        assert word in card
+    assert "no medical advice" in card
+
+
+def test_a_path_goes_before_a_name_and_what_is_neither_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert model_path(DEFAULT) == model_path() == shipped_models()[DEFAULT]
+    assert Model.load().source == Model.load(DEFAULT).source
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / DEFAULT).mkdir()
+    assert model_path(DEFAULT) == Path(DEFAULT)
+    with pytest.raises(ModelError, match="no such folder"):
+        Model.load(model_path("elsewhere"))
+
+
+def test_a_question_needs_neither_torch_nor_much_memory() -> None:
+    code = (
+        "import sys; sys.argv = ['dx2px', 'recommend', '585.6', '427.5', '--json'];"
+        "from dx2px.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "assert not {'torch', 'numba', 'sklearn', 'pandas', 'matplotlib'} & set(sys.modules), sorted(sys.modules)\n"
+        "from pathlib import Path; status = Path('/proc/self/status')\n"
+        "print(status.read_text().split('VmHWM:')[1].split()[0] if status.exists() else 0, file=sys.stderr)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert '"icd9pcs:9604"' in run.stdout
+    assert int(run.stderr.split()[-1]) < 250_000  # kB
+
+
+def test_its_card_has_the_numbers_of_its_config(model: Model) -> None:
+    measured = model.files.measured
+    assert measured is not None
+    assert f"{measured['stays']:,} stays, held out" in model.files.card
+    assert list(measured["top"]) == ["1", "3", "5", "10"]
+    for top, rates in measured["top"].items():
+        assert (
+            f"| {top} | {rates['recall']:.1f} | {rates['precision']:.1f} | {rates['f1']:.1f} |"
+            in model.files.card
+        )
+    assert f"| all | {measured['calibration']['all']['ece']:.4f} |" in model.files.card

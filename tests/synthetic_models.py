@@ -1,0 +1,81 @@
+"""Synthetic models that several tests share: one with planted vectors, whose answers are known, and random ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dx2px.scoring.calibration import Calibration, Curve
+from dx2px.scoring.folder import ModelFiles
+from dx2px.scoring.methods import METHODS
+
+DIAGNOSES = ("icd10cm:E030", "icd9cm:0389", "icd9cm:25000", "icd9cm:4280", "icd9cm:E030")
+PROCEDURES = ("icd9pcs:0017", "icd9pcs:0389", "icd9pcs:3722", "icd9pcs:3995")
+# 4280 goes with 3722 and a little with 0017, 25000 with 3995, 0389 with 0389; the two E030 with nothing.
+U = [[0, 0, 0, 0], [0, 0, 0, 3], [0, 3, 0, 0], [3, 0, 1, 0], [0, 0, 0, 0]]
+V = [[0, 0, 2, 0], [0, 0, 0, 2], [2, 0, 0, 0], [0, 2, 0, 0]]
+
+# Leaves scores as they are, so that a probability is the sigmoid of its score.
+_IDENTITY = Curve(np.array([-20.0, 20.0]), np.array([-20.0, 20.0]))
+SIGMOID = Calibration(
+    centred=False,
+    first=_IDENTITY,
+    weights=np.array([1.0, 0.0, 0.0, 0.0]),
+    second=_IDENTITY,
+    coverages=np.array([0.5, 0.9]),
+    thresholds=np.array([0.9, 0.6]),
+)
+
+
+def planted_files(method: str, **changes: Any) -> ModelFiles:
+    """The planted vectors, with random attention if the method has attention."""
+    rng = np.random.default_rng(0)
+    arrays = {"U": np.array(U, np.float32), "V": np.array(V, np.float32)}
+    if "+sa" in method:
+        shapes = {"A": (2, 4, 4), "a": (2, 4), "B": (2, 2), "b": (2,)}
+        arrays |= {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    files = ModelFiles(
+        method=method,
+        settings={"model": {"dim": 4, "heads": 2}},
+        diagnoses=DIAGNOSES,
+        procedures=PROCEDURES,
+        arrays=arrays,
+        history=pa.table({"epoch": [1]}),
+        card="# Planted\n",
+        calibration=SIGMOID,
+    )
+    return replace(files, **changes)
+
+
+def random_files(
+    method: str, diagnoses: int, procedures: int, dim: int, heads: int, seed: int = 0, **changes: Any
+) -> ModelFiles:
+    """Random weights; the vocabulary holds every fourth number from 4000 as an ICD-9 diagnosis."""
+    rng = np.random.default_rng(seed)
+    sizes = {"diagnosis": diagnoses, "procedure": procedures, "dim": dim, "head": heads}
+    files = ModelFiles(
+        method=method,
+        settings={"model": {"dim": dim, "heads": heads}},
+        diagnoses=tuple(f"icd9cm:{4000 + 4 * i}" for i in range(diagnoses)),
+        procedures=tuple(f"icd9pcs:{3000 + i}" for i in range(procedures)),
+        arrays={
+            name: rng.normal(size=tuple(sizes[axis] for axis in axes)).astype(np.float32)
+            for name, axes in METHODS[method].arrays.items()
+        },
+        history=pa.table({"epoch": [1]}),
+        card="# Random\n",
+    )
+    return replace(files, **changes)
+
+
+def partly_learned(method: str, seed: int = 0, **changes: Any) -> ModelFiles:
+    """Random weights for 120 diagnoses and 30 procedures; every tenth diagnosis occurred in no training stay."""
+    counts = tuple(0 if place % 10 == 3 else place + 1 for place in range(120))
+    files = random_files(method, 120, 30, dim=24, heads=4, seed=seed, diagnosis_counts=counts, settings={})
+    arrays = dict(files.arrays)
+    if "seen" in arrays:
+        arrays["seen"] = (np.array(counts) > 0).astype(np.float32)
+    return replace(files, arrays=arrays, **changes)

@@ -1,0 +1,84 @@
+"""One run from a cohort to a model folder, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dx2px import Cohort, InputError
+from dx2px.answers import Model
+from dx2px.lab.synthetic import SyntheticConfig, generate
+from dx2px.methods.initial import InitConfig
+from dx2px.methods.paper import PaperConfig, PaperTraining
+from dx2px.methods.train import RunConfig, train
+from dx2px.scoring.measured import learned_from, learning_part
+from dx2px.scoring.methods import VARIANTS
+from dx2px.scoring.metrics import evaluate
+from dx2px.training.adam import AdamConfig
+from dx2px.training.run import Trained
+
+
+def config(variant: str = "e+sa+ma", epochs: int = 6) -> RunConfig:
+    model = PaperConfig(variant=variant, dim=24, heads=3)  # type: ignore[arg-type]
+    init = InitConfig("normal", 0.1)
+    return RunConfig(
+        PaperTraining(model=model, init=init, adam=AdamConfig(lr=0.01), epochs=epochs, batch_size=100)
+    )
+
+
+@pytest.fixture(scope="module")
+def cohort() -> Cohort:
+    return generate(SyntheticConfig(stays=1500))[0]
+
+
+@pytest.fixture(scope="module")
+def trained(cohort: Cohort) -> Trained:
+    return train(cohort, config())
+
+
+def test_it_beats_popularity_by_far(cohort: Cohort, trained: Trained) -> None:
+    test = cohort.subset(trained.split.test)
+    popular = cohort.subset(trained.split.training(0)).procedure_counts.astype(np.float64)
+    base = evaluate(lambda d: np.tile(popular, (len(d), 1)), test.diagnoses, test.procedures)
+    assert trained.evaluate("test").mean("f1")[5] > base.mean("f1")[5] + 3
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_saved_model_scores_like_the_trained_one(cohort: Cohort, tmp_path: Path, variant: str) -> None:
+    made = train(cohort, config(variant, epochs=2))
+    made.save(tmp_path / "model")
+    model = Model.load(tmp_path / "model")
+    stays = cohort.subset(made.split.test)
+    assert np.array_equal(model.scorer.scores(stays.diagnoses), made.recommender.scores(stays.diagnoses))
+    measured = evaluate(model.scorer.scores, stays.diagnoses, stays.procedures)
+    assert measured.to_dict() == made.evaluate("test").to_dict()
+
+
+def test_parts_of_the_cohort_are_found_again(cohort: Cohort, trained: Trained, tmp_path: Path) -> None:
+    trained.save(tmp_path / "model")
+    cohort.save(tmp_path / "c.parquet")
+    files, again = Model.load(tmp_path / "model").files, Cohort.load(tmp_path / "c.parquet")
+    assert learned_from(files, again)
+    test = learning_part(files, again, "test")
+    assert test.stay_ids.to_pylist() == cohort.subset(trained.split.test).stay_ids.to_pylist()
+    assert len(learning_part(files, again, "train")) == len(trained.split.training(0))
+    assert len(learning_part(files, again, "all")) == len(cohort)
+    assert not learned_from(files, cohort.subset(np.arange(700)))
+
+
+def test_the_folder_tells_no_ids_and_says_its_limits(trained: Trained, tmp_path: Path) -> None:
+    trained.save(tmp_path / "model")
+    card = (tmp_path / "model" / "MODEL_CARD.md").read_text()
+    assert "no medical advice" in card
+    assert "1,500 stays" in card
+    names = {path.name for path in (tmp_path / "model").iterdir()}
+    assert names == {
+        "config.json", "vocabulary.parquet", "weights.safetensors", "history.parquet", "MODEL_CARD.md", "split.parquet",
+    }  # fmt: skip
+
+
+def test_an_unknown_part_is_refused(trained: Trained) -> None:
+    with pytest.raises(InputError, match="test, validation, train, all, not 'tset'"):
+        trained.evaluate("tset")
