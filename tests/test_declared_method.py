@@ -94,7 +94,10 @@ def test_it_goes_all_the_way(cohort: Path, tmp_path: Path) -> None:
     found = json.loads(ask("recommend", "--model", model, "585.6", "401.9", "--top", "1", "--json"))
     first = found["recommendations"][0]
     assert first["code"] == "icd9pcs:3995"
-    assert first["because"][0] == {"code": "icd9cm:5856", "share": 0.5}  # it and the bystander go with it alike
+    assert first["because"][0] == {
+        "code": "icd9cm:5856",
+        "share": 0.5,
+    }  # it and the bystander go with it alike
     table = ask(
         "benchmark",
         cohort,

@@ -31,7 +31,16 @@ if TYPE_CHECKING:
         prepare,
         split_cohort,
     )
-    from dx2px.errors import CodeError, CohortError, Dx2pxError, InputError, ModelError, TrainingError
+    from dx2px.cohort.sources import SourceOptions
+    from dx2px.errors import (
+        CodeError,
+        CohortError,
+        Dx2pxError,
+        InputError,
+        ModelError,
+        TrainingError,
+        UnknownCodesError,
+    )
     from dx2px.methods.coupling import CouplingConfig, CouplingTraining
     from dx2px.methods.estimator import ProcedureRecommender
     from dx2px.methods.paper import PaperConfig, PaperTraining
@@ -51,6 +60,7 @@ _HOMES = {
         "prepare",
         "split_cohort",
     ),
+    "dx2px.cohort.sources": ("SourceOptions",),
     "dx2px.answers": ("Model", "export"),
     "dx2px.answers.audit": ("audit_stay",),
     "dx2px.answers.audit_file": ("audit_file",),
@@ -64,7 +74,15 @@ _HOMES = {
     "dx2px.methods.train": ("RunConfig", "train"),
     "dx2px.scoring.methods": ("Method", "declare"),
     "dx2px.training.run": ("SplitConfig", "Trained"),
-    "dx2px.errors": ("CodeError", "CohortError", "Dx2pxError", "InputError", "ModelError", "TrainingError"),
+    "dx2px.errors": (
+        "CodeError",
+        "CohortError",
+        "Dx2pxError",
+        "InputError",
+        "ModelError",
+        "TrainingError",
+        "UnknownCodesError",
+    ),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -86,11 +104,13 @@ __all__ = [
     "PaperTraining",
     "ProcedureRecommender",
     "RunConfig",
+    "SourceOptions",
     "Split",
     "SplitConfig",
     "System",
     "Trained",
     "TrainingError",
+    "UnknownCodesError",
     "Vocabulary",
     "__version__",
     "audit_batches",

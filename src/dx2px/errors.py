@@ -14,15 +14,15 @@ A message never contains the record of a patient or a stay.
 
 
 class Dx2pxError(Exception):
-    """Base of all errors raised on purpose."""
+    """Base of all errors that dx2px raises on purpose; its text is one sentence for the user."""
 
 
 class InputError(Dx2pxError):
-    """The user's input cannot be used."""
+    """The user's input is wrong: a setting, a path, an option."""
 
 
 class CodeError(InputError):
-    """A text is not a code of its coding system."""
+    """A text is not a code of its coding system, or may mean several codes."""
 
 
 class CohortError(InputError):
@@ -30,7 +30,7 @@ class CohortError(InputError):
 
 
 class ModelError(InputError):
-    """A model folder cannot be used."""
+    """A model or the checkpoint of a run cannot be used, or the model cannot answer this question."""
 
 
 class UnknownCodesError(InputError):
@@ -38,4 +38,4 @@ class UnknownCodesError(InputError):
 
 
 class TrainingError(Dx2pxError):
-    """Training cannot continue."""
+    """Training cannot start or continue: the device is missing, or the loss is no longer finite."""

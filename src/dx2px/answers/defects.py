@@ -42,6 +42,9 @@ class AuditSettings:
         precision: The least strength of a finding. At least this share of the findings should be mistakes.
         wrong: The share of stays assumed to carry a procedure that is not theirs.
         omitted: The share of procedures assumed to be left out.
+
+    Raises:
+        InputError: A setting does not lie between 0 and 1, exclusive.
     """
 
     precision: float = 0.1

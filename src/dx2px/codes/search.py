@@ -34,7 +34,13 @@ _AFTER_LETTERS = "\U0010ffff"
 
 @dataclass(frozen=True)
 class Hit:
-    """A code found by a query; a higher score is a better match."""
+    """A code found by a query.
+
+    Attributes:
+        code: The canonical code.
+        title: Its title.
+        score: How well it matches; higher is better.
+    """
 
     code: str
     title: str
@@ -50,7 +56,16 @@ def find(
     """The listed codes that match what has been typed so far, best first.
 
     A query matches a code that begins with it (`428`, `428.0`, `i50.2`), or a title in which each word of the
-    query begins some word (`heart fail`). `among` restricts the search to these canonical codes, such as a vocabulary.
+    query begins some word (`heart fail`).
+
+    Args:
+        query: What has been typed.
+        systems: The system or systems to search; all four by default.
+        limit: How many codes to return at most.
+        among: Canonical codes to restrict the search to, such as a vocabulary.
+
+    Returns:
+        Code, title and score of each match.
     """
     chosen = [systems] if isinstance(systems, System) else list(systems if systems is not None else System)
     kept = among if among is None or isinstance(among, Set | Mapping) else frozenset(among)

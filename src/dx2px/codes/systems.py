@@ -17,25 +17,35 @@ class System(StrEnum):
 
     @property
     def kind(self) -> Kind:
+        """`diagnosis` or `procedure`, which is what its codes stand for."""
         return "procedure" if self in (System.ICD9PCS, System.ICD10PCS) else "diagnosis"
 
     @property
     def version(self) -> Version:
+        """The version of ICD, 9 or 10."""
         return 9 if self in (System.ICD9CM, System.ICD9PCS) else 10
 
     @property
     def edition(self) -> str:
-        """The book it is printed in, as people name it: `ICD-9-CM` holds diagnoses and procedures."""
+        """The book it is printed in, as people name it. `ICD-9-CM` holds both diagnoses and procedures."""
         return _EDITIONS[self]
 
     @property
     def label(self) -> str:
-        """The name shown to people where the kind is not obvious: `ICD-9-CM procedure`."""
+        """The name shown to people where the kind is not obvious, such as `ICD-9-CM procedure`."""
         return f"{self.edition} {self.kind}"
 
     @classmethod
     def of(cls, kind: Kind, version: int) -> "System":
-        """The system for this kind of code in this version of ICD."""
+        """The system for this kind of code in this version of ICD.
+
+        Args:
+            kind: `diagnosis` or `procedure`.
+            version: 9 or 10.
+
+        Raises:
+            ValueError: There is no such kind or version.
+        """
         for system in cls:
             if (system.kind, system.version) == (kind, version):
                 return system

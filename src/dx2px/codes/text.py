@@ -38,7 +38,18 @@ def clean(text: str) -> str:
 
 
 def normalize(text: str, system: System) -> str:
-    """The canonical code of a text known to belong to `system`; raises `CodeError` if it cannot be one."""
+    """The canonical code of a text whose system is known.
+
+    Args:
+        text: The code as written, with or without dot, blanks, quotes and system prefix.
+        system: The system it belongs to.
+
+    Returns:
+        The canonical code. It need not be listed.
+
+    Raises:
+        CodeError: The text does not have the shape of a code of this system, or names another system.
+    """
     squeezed = squeeze(text)
     prefix, colon, bare = squeezed.rpartition(":")
     if colon and prefix.lower() != system:
@@ -71,11 +82,20 @@ def dotted(code: str) -> str:
 
 
 def resolve(text: str, kind: Kind | None = None, prefer: Iterable[System] | None = None) -> str:
-    """The canonical code for what someone typed: `428.0`, `4280` or `icd9cm:4280`.
+    """The canonical code that a typed text means: `428.0`, `4280` and `icd9cm:4280` all give `icd9cm:4280`.
 
-    Among the systems whose shape fits, those that list the code win, then those that have it as a heading.
-    If several remain, the first one in `prefer` wins. If none of them is in `prefer`, the text is ambiguous and
-    raises `CodeError`.
+    Of the systems whose shape fits, those that list the code win, then those that have it as a heading.
+
+    Args:
+        text: The code as people type it, with or without dot and system.
+        kind: `diagnosis` or `procedure`, to consider only systems of that kind.
+        prefer: Systems in order of preference; they decide if several remain.
+
+    Returns:
+        The canonical code.
+
+    Raises:
+        CodeError: The text fits no system, or several and `prefer` does not decide.
     """
     systems = [system for system in System if kind in (None, system.kind)]
     if ":" in text:

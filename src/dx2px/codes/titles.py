@@ -16,7 +16,13 @@ from dx2px.codes.text import dotted, split
 
 @dataclass(frozen=True)
 class Title:
-    """The text to show for a code; `of` is the code or heading that the text belongs to."""
+    """The text to show for a code.
+
+    Attributes:
+        text: The title.
+        exact: Whether it is the code's own title, not that of a heading above it.
+        of: The code or heading that the text belongs to.
+    """
 
     text: str
     exact: bool
@@ -25,7 +31,17 @@ class Title:
 
 @lru_cache(maxsize=1 << 14)
 def title(code: str) -> Title:
-    """The title of a canonical code or heading; exact for listed codes and chapters only."""
+    """The title to show for a code; exact for listed codes and chapters only.
+
+    Args:
+        code: A canonical code or heading.
+
+    Returns:
+        The text, whether it is exact, and the code or heading that it belongs to.
+
+    Raises:
+        CodeError: The text is not a canonical code.
+    """
     if known := _listed_title(code):
         return Title(known, exact=True, of=code)
     for heading in _headings(code):

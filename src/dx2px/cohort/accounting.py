@@ -49,7 +49,15 @@ class Counts:
 
 @dataclass(frozen=True)
 class Prepared:
-    """The files written, the counts, and the messages for the user."""
+    """What a preparation wrote and counted.
+
+    Attributes:
+        path: The cohort file.
+        rejects_path: The file of rejected entries.
+        counts: What happened to every entry and every stay.
+        notes: What was guessed or assumed, in sentences for the user.
+        warnings: What looks wrong, in sentences for the user.
+    """
 
     path: Path
     rejects_path: Path

@@ -25,17 +25,27 @@ WRITE_ROWS = 65_536
 class Cohort:
     """Stays with their diagnoses and procedures.
 
-    A subset keeps its parent's vocabularies, so indices mean the same in every part of a split.
+    A subset keeps its parent's vocabularies, so an index means the same code in every part of a split.
+
+    Attributes:
+        stay_ids: One text per stay.
+        patient_ids: One text per stay, null where the patient is unknown; None if the source identifies no patients.
+        diagnoses: The diagnoses of each stay, as indices into `diagnosis_vocabulary`.
+        procedures: The procedures of each stay, as indices into `procedure_vocabulary`.
+        diagnosis_vocabulary: All diagnosis codes.
+        procedure_vocabulary: All procedure codes.
+        context: Further columns, one row per stay: age, sex, admission type, whatever the source has.
+        provenance: Source, settings and counts of `prepare`.
     """
 
-    stay_ids: pa.ChunkedArray  # (stays,) text
-    patient_ids: pa.ChunkedArray | None  # (stays,) text, or None when the source does not identify patients
+    stay_ids: pa.ChunkedArray
+    patient_ids: pa.ChunkedArray | None
     diagnoses: Ragged
     procedures: Ragged
     diagnosis_vocabulary: Vocabulary
     procedure_vocabulary: Vocabulary
-    context: pa.Table | None = None  # one row per stay: age, sex, admission type, whatever the source has
-    provenance: Mapping[str, Any] = field(default_factory=dict)  # source, settings and counts of `prepare`
+    context: pa.Table | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.diagnoses)
@@ -55,7 +65,17 @@ class Cohort:
         stay_ids: Sequence[str] | None = None,
         patient_ids: Sequence[str | None] | None = None,
     ) -> Cohort:
-        """A cohort from lists of canonical codes, one list per stay."""
+        """Make a cohort from lists of canonical codes.
+
+        Args:
+            diagnoses: One list of codes per stay.
+            procedures: One list of codes per stay, in the same order.
+            stay_ids: One id per stay; numbers from 1 by default.
+            patient_ids: One id per stay, None where it is unknown.
+
+        Raises:
+            CohortError: The numbers of lists differ, a list is empty or has a code twice, or a code is not canonical.
+        """
         if len(diagnoses) != len(procedures):
             raise CohortError(
                 f"There are {len(diagnoses)} lists of diagnoses but {len(procedures)} of procedures; "
@@ -79,7 +99,14 @@ class Cohort:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Cohort:
-        """Read a cohort file; memory stays close to the size of the resulting arrays."""
+        """Read a cohort file. Memory stays close to the size of the resulting arrays.
+
+        Args:
+            path: A file that `prepare` or `save` wrote.
+
+        Raises:
+            CohortError: The file is missing, damaged or not a cohort.
+        """
         file = CohortFile(path)
         readers = {name: _ListReader(name, file.path) for name in CODE_LISTS}
         rest: list[pa.RecordBatch] = []
@@ -107,14 +134,25 @@ class Cohort:
         return cohort
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the cohort file, all or nothing."""
+        """Write the cohort file, all or nothing.
+
+        Args:
+            path: The file to write, such as `C.parquet`.
+
+        Raises:
+            InputError: The file cannot be written there.
+        """
         with CohortWriter(path, None if self.context is None else self.context.schema) as writer:
             for start in range(0, len(self), WRITE_ROWS):
                 writer.write(self._table(start, min(start + WRITE_ROWS, len(self))))
             writer.describe(self.provenance)
 
     def subset(self, rows: NDArray[np.integer] | Sequence[int]) -> Cohort:
-        """The given stays, in the given order, over the same vocabularies."""
+        """The given stays, in the given order, with the same vocabularies.
+
+        Args:
+            rows: Row numbers.
+        """
         picked = np.asarray(rows, dtype=np.int64)
         index = pa.array(picked)
         return replace(
@@ -127,11 +165,19 @@ class Cohort:
         )
 
     def diagnoses_of(self, row: int) -> tuple[str, ...]:
-        """The stay's diagnoses as canonical codes, in the source's order."""
+        """The stay's diagnoses as canonical codes, in the source's order.
+
+        Args:
+            row: The stay's row number.
+        """
         return tuple(self.diagnosis_vocabulary[i] for i in self.diagnoses[row])
 
     def procedures_of(self, row: int) -> tuple[str, ...]:
-        """The stay's procedures as canonical codes, in the source's order."""
+        """The stay's procedures as canonical codes, in the source's order.
+
+        Args:
+            row: The stay's row number.
+        """
         return tuple(self.procedure_vocabulary[i] for i in self.procedures[row])
 
     @cached_property

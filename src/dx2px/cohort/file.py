@@ -51,7 +51,18 @@ def beside(path: str | os.PathLike[str], word: str) -> Path:
 
 
 class CohortWriter:
-    """Writes stays to a cohort file in batches; the file appears only if the `with` block ends without an error."""
+    """Writes stays to a cohort file in batches. Use it in a `with` block.
+
+    The file appears when the block ends. If it ends with an error, nothing is written.
+
+    Args:
+        path: The file to write.
+        context: The context columns, after the four that every cohort has.
+
+    Attributes:
+        schema: The columns of the file.
+        stays: Number of stays written so far.
+    """
 
     def __init__(self, path: str | os.PathLike[str], context: pa.Schema | None = None) -> None:
         self.path = path
@@ -66,13 +77,21 @@ class CohortWriter:
         return self
 
     def write(self, stays: pa.Table | pa.RecordBatch) -> None:
-        """Append stays; they need the columns of the schema, in any order."""
+        """Append stays.
+
+        Args:
+            stays: A table or batch with the columns of the schema, in any order.
+        """
         table = stays if isinstance(stays, pa.Table) else pa.Table.from_batches([stays])
         self._parquet.write_table(table.select(self.schema.names).cast(self.schema))
         self.stays += table.num_rows
 
     def describe(self, provenance: Mapping[str, Any]) -> None:
-        """Set what the file says about its origin: source, settings, counts."""
+        """Set what the file says about its origin.
+
+        Args:
+            provenance: Source, settings and counts.
+        """
         self._metadata = dict(provenance)
 
     def __exit__(
@@ -85,7 +104,19 @@ class CohortWriter:
 
 
 class CohortFile:
-    """An open cohort file: its provenance, and its stays in batches, never all in memory."""
+    """An open cohort file, for reading stays in batches without loading them all.
+
+    Args:
+        path: A cohort file.
+
+    Attributes:
+        stays: Number of stays.
+        schema: The columns of the file.
+        provenance: Source, settings and counts of the preparation.
+
+    Raises:
+        CohortError: The file is missing, damaged or not a cohort.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
@@ -113,7 +144,15 @@ class CohortFile:
         return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
 
     def group(self, number: int, columns: Sequence[str]) -> pa.Table:
-        """One row group. Codes arrive as dictionary indices where the file allows it, which is several times faster."""
+        """One row group. Codes arrive as dictionary indices where the file allows it, which is several times faster.
+
+        Args:
+            number: The row group, from 0.
+            columns: Names of the columns to read.
+
+        Raises:
+            CohortError: The file is damaged.
+        """
         try:
             try:
                 return self._numbered.read_row_group(number, list(columns))
@@ -124,7 +163,14 @@ class CohortFile:
             raise self._damaged() from error
 
     def batches(self, rows: int = 65_536) -> Iterator[pa.RecordBatch]:
-        """The stays in file order."""
+        """The stays, in file order.
+
+        Args:
+            rows: Stays per batch, at most.
+
+        Raises:
+            CohortError: The file is damaged.
+        """
         try:
             yield from self._parquet.iter_batches(batch_size=rows)
         except (pa.ArrowException, OSError) as error:

@@ -52,9 +52,27 @@ def prepare(
     strict: bool = False,
     say: Say = lambda message: None,
 ) -> Prepared:
-    """Build a cohort file from the tables of a source; entries that cannot be used go to a rejects file beside it.
+    """Build a cohort file from the tables of a source.
 
-    `path` is a file or a folder; if `engine` is the URL of a database, it is a schema or a table there.
+    Entries that cannot be used go to a second file beside it: `C.parquet` gets `C.rejects.parquet`.
+
+    Args:
+        source_name: `mimic3`, `mimic4`, `nhds`, `synpuf`, `omop` or `table`.
+        path: The file or folder of the tables; if `engine` is the URL of a database, a schema or a table there.
+        out: The cohort file to write.
+        engine: `duckdb` for files on this machine, `spark`, or the URL of a database (`postgresql://…`,
+            `bigquery://…`, `duckdb:///file.duckdb`).
+        min_count: Keep codes that at least this many stays have.
+        options: ICD version and column names; needed only where they cannot be guessed.
+        strict: Raise an error if more than 1 % of the entries are rejected, instead of a warning.
+        say: Called with a few words at each step, to show progress.
+
+    Returns:
+        The files written, the counts (read, rejected by reason, used, kept), what was guessed, and warnings.
+
+    Raises:
+        CohortError: The tables cannot be read or used, or no stay is left.
+        InputError: There is no such source or engine, or the output cannot be written.
     """
     outputs = (Path(out), beside(Path(out), "rejects"))
     for written in outputs:

@@ -32,7 +32,15 @@ TEST = -1
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The part of each stay: TEST, or the number of its fold."""
+    """Which part each stay belongs to: the test part, or a fold.
+
+    Attributes:
+        part: The number of each stay's fold, or -1 for the test part.
+        folds: Number of folds.
+        by: What was kept together: `patient` or `stay`.
+        seed: The seed of the shuffle.
+        test_share: The share asked for the test part.
+    """
 
     part: NDArray[np.int16]  # (stays,)
     folds: int
@@ -42,21 +50,35 @@ class Split:
 
     @property
     def test(self) -> NDArray[np.int64]:
-        """Rows of the test part."""
+        """Row numbers of the test part."""
         return np.flatnonzero(self.part == TEST)
 
     @property
     def learning(self) -> NDArray[np.int64]:
-        """Rows of all folds: everything but the test part."""
+        """Row numbers of all folds, which is everything but the test part."""
         return np.flatnonzero(self.part != TEST)
 
     def validation(self, fold: int) -> NDArray[np.int64]:
-        """Rows to validate on when `fold` is held out."""
+        """Row numbers of the stays to validate on when `fold` is held out.
+
+        Args:
+            fold: A number from 0 to `folds` − 1.
+
+        Raises:
+            CohortError: There is no such fold.
+        """
         self._check(fold)
         return np.flatnonzero(self.part == fold)
 
     def training(self, fold: int) -> NDArray[np.int64]:
-        """Rows to learn from when `fold` is held out."""
+        """Row numbers of the stays to learn from when `fold` is held out.
+
+        Args:
+            fold: A number from 0 to `folds` − 1.
+
+        Raises:
+            CohortError: There is no such fold.
+        """
         self._check(fold)
         return np.flatnonzero((self.part != fold) & (self.part != TEST))
 
@@ -73,13 +95,24 @@ class Split:
         return sink.getvalue()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the file, all or nothing."""
+        """Write the split to a file, all or nothing.
+
+        Args:
+            path: The file to write.
+        """
         with atomic_path(path) as draft:
             draft.write_bytes(self.to_bytes())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Split:
-        """Read what `save` wrote."""
+        """Read what `save` wrote.
+
+        Args:
+            path: The file.
+
+        Raises:
+            CohortError: The file is missing or damaged, or it is not a saved split.
+        """
         try:
             return cls.from_bytes(Path(path).read_bytes())
         except OSError as error:
@@ -87,7 +120,14 @@ class Split:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Split:
-        """The split that `to_bytes` gave."""
+        """The split that `to_bytes` gave.
+
+        Args:
+            data: The bytes.
+
+        Raises:
+            CohortError: They are damaged, or not a saved split.
+        """
         try:
             table = pq.read_table(io.BytesIO(data), use_threads=False)
             record = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
@@ -107,7 +147,23 @@ class Split:
 def split_cohort(
     cohort: Cohort, *, by: SplitBy | None = None, folds: int = 10, test_share: float = 0.2, seed: int = 0
 ) -> Split:
-    """Split a cohort in memory; `by` defaults to patients if the cohort identifies them, else to stays."""
+    """Divide a cohort into a test part and folds. The same seed gives the same split on every machine.
+
+    Args:
+        cohort: The cohort to divide.
+        by: Keep all stays of a `patient` together, or divide by `stay`. By default by patient if the cohort has
+            patient ids, else by stay.
+        folds: Number of folds outside the test part.
+        test_share: Share of the stays in the test part; 0 for none.
+        seed: Fixes the shuffle.
+
+    Returns:
+        The part of each stay.
+
+    Raises:
+        CohortError: There are too few patients or stays, the cohort has no patient ids to divide by, or `folds` or
+            `test_share` is out of range.
+    """
     by = _resolve(by, has_patients=cohort.patient_ids is not None)
     groups = _groups(cohort, by)
     sizes = np.bincount(groups)

@@ -16,7 +16,15 @@ from dx2px.ragged import Ragged
 
 @dataclass(frozen=True)
 class CodeCount:
-    """A code and the number of stays that have it."""
+    """A code and the number of stays that have it.
+
+    Attributes:
+        code: The canonical code.
+        shown: The code as people write it.
+        title: Its title.
+        stays: Number of stays with it.
+        share: Share of all stays, from 0 to 1.
+    """
 
     code: str
     shown: str
@@ -27,21 +35,41 @@ class CodeCount:
 
 @dataclass(frozen=True)
 class KindSummary:
-    """One kind of code in a cohort; `histogram[n]` is the number of stays with n codes of this kind."""
+    """One kind of code in a cohort.
+
+    Attributes:
+        codes: Number of distinct codes.
+        entries: Number of codes over all stays.
+        mean: Mean number of codes per stay.
+        median: Median number of codes per stay.
+        most: Largest number of codes of one stay.
+        rarest: Number of stays with the rarest code.
+        histogram: `histogram[n]` is the number of stays with n codes.
+        frequent: The most frequent codes, most frequent first.
+    """
 
     codes: int
     entries: int
     mean: float
     median: float
     most: int
-    rarest: int  # the number of stays with the rarest code
+    rarest: int
     histogram: tuple[int, ...]
     frequent: tuple[CodeCount, ...]
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What `dx2px describe` shows."""
+    """What `dx2px describe` shows.
+
+    Attributes:
+        stays: Number of stays.
+        patients: Number of patients; None if the source does not identify them.
+        diagnoses: The diagnoses in numbers.
+        procedures: The procedures in numbers.
+        source: The source that the cohort was prepared from, if known.
+        settings: The settings of the preparation.
+    """
 
     stays: int
     patients: int | None
@@ -56,7 +84,15 @@ class Summary:
 
 
 def describe(cohort: Cohort, top: int = 10) -> Summary:
-    """Summarise a cohort, with the `top` most frequent codes of each kind."""
+    """Summarise a cohort: counts, codes per stay, the most frequent codes.
+
+    Args:
+        cohort: The cohort.
+        top: How many of the most frequent codes of each kind to list.
+
+    Returns:
+        The summary; `to_dict` gives it as plain data.
+    """
     patients = cohort.patient_ids
     return Summary(
         stays=len(cohort),

@@ -13,7 +13,17 @@ from dx2px.errors import CohortError
 
 
 class Vocabulary:
-    """Distinct canonical codes. `Vocabulary.sorted` gives the order that cohorts use, which is by text."""
+    """Distinct canonical codes in a fixed order. A code's place in it is its index everywhere else.
+
+    Args:
+        codes: The codes, each once. `Vocabulary.sorted` removes repetitions and sorts by text, as cohorts do.
+
+    Attributes:
+        codes: The codes, in order.
+
+    Raises:
+        CohortError: A code is repeated.
+    """
 
     def __init__(self, codes: Iterable[str]) -> None:
         self.codes = tuple(codes)
@@ -22,7 +32,11 @@ class Vocabulary:
 
     @classmethod
     def sorted(cls, codes: Iterable[str]) -> Vocabulary:
-        """The distinct codes, ordered by their canonical text."""
+        """The distinct codes, ordered by their canonical text.
+
+        Args:
+            codes: The codes; repetitions are dropped.
+        """
         return cls(sorted(set(codes)))
 
     @cached_property
@@ -30,11 +44,22 @@ class Vocabulary:
         return {code: index for index, code in enumerate(self.codes)}
 
     def index(self, code: str) -> int:
-        """The code's index; KeyError when it is not in the vocabulary."""
+        """The code's index.
+
+        Args:
+            code: A canonical code.
+
+        Raises:
+            KeyError: The code is not in the vocabulary.
+        """
         return self._index[code]
 
     def get(self, code: str) -> int | None:
-        """The code's index, or None when it is not in the vocabulary."""
+        """The code's index, or None if it is not in the vocabulary.
+
+        Args:
+            code: A canonical code.
+        """
         return self._index.get(code)
 
     @cached_property

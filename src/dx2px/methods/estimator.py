@@ -22,10 +22,24 @@ Lists = Sequence[Sequence[str]]
 
 
 class ProcedureRecommender:
-    """`fit(X, y)` with X the diagnoses and y the procedures of each stay, as people write codes.
+    """Any method as a scikit-learn estimator.
 
-    `get_params` and `set_params` work as scikit-learn's, so that its searches can clone and tune it. A tenth of the
-    stays is used for validation; none are held out for a test. A parameter that the method does not have is ignored.
+    `X` holds the diagnoses of each stay and `y` its procedures, as lists of codes as people write them. One stay in
+    ten validates; none is held out for a test. A parameter that the method does not have is ignored.
+
+    Args:
+        method: `coupling`, a variant of the paper's model such as `e+sa+ma`, or any other method of `dx2px train`.
+        dim: Dimension of the vectors.
+        heads: Heads of the paper's self-attention.
+        alpha: Weight of the paper's transport loss.
+        epochs: Passes over the stays; the method's own default if None.
+        batch_size: Stays per step.
+        lr: Learning rate; the method's own default if None.
+        seed: Fixes the initial weights, the order of the stays and all other draws.
+
+    Attributes:
+        classes_: The procedures as canonical codes, in the order of the columns of `predict_proba`.
+        trained_: The trained method, a `Trained`.
     """
 
     def __init__(
@@ -49,11 +63,22 @@ class ProcedureRecommender:
         self.seed = seed
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """The constructor's arguments, as scikit-learn's searches ask for them.
+
+        Args:
+            deep: Makes no difference here; scikit-learn passes it.
+        """
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def set_params(self, **params: Any) -> Self:
-        """Change constructor arguments."""
+        """Change constructor arguments.
+
+        Args:
+            **params: New values, by name.
+
+        Raises:
+            InputError: There is no such parameter.
+        """
         unknown = sorted(params.keys() - self.get_params().keys())
         if unknown:
             raise InputError(f"ProcedureRecommender has no parameter {', '.join(unknown)}.")
@@ -62,7 +87,17 @@ class ProcedureRecommender:
         return self
 
     def fit(self, X: Lists, y: Lists) -> Self:
-        """Learn from stays; a stay without diagnoses or procedures is an error."""
+        """Learn from stays.
+
+        Args:
+            X: The diagnoses of each stay.
+            y: The procedures of each stay, in the same order.
+
+        Raises:
+            InputError: A stay has no diagnoses or no procedures, a text is not a code, or there are fewer than ten
+                stays.
+            TrainingError: The loss is no longer finite.
+        """
         cohort = Cohort.from_lists(_canonical(X, "diagnosis"), _canonical(y, "procedure"))
         known = learner_class(self.method).options_of(self.method)
         options = {name: value for name, value in self.get_params().items() if name in known}
@@ -72,15 +107,39 @@ class ProcedureRecommender:
         return self
 
     def predict_proba(self, X: Lists) -> NDArray[np.float32]:
-        """The calibrated probability of each stay (row) and procedure (column of `classes_`)."""
+        """Calibrated probabilities: one row per stay, one column per procedure of `classes_`.
+
+        Args:
+            X: The diagnoses of each stay. Those that the model does not know are ignored.
+
+        Raises:
+            InputError: The model knows none of a stay's diagnoses, a text is not a code, or `fit` was not called.
+        """
         return self._fitted.calibration.probability(self._scores(X)).astype(np.float32)
 
     def predict(self, X: Lists, top: int = 5) -> list[list[str]]:
-        """The `top` best procedures of each stay."""
+        """The best procedures of each stay as canonical codes, best first.
+
+        Args:
+            X: The diagnoses of each stay. Those that the model does not know are ignored.
+            top: How many procedures per stay.
+
+        Raises:
+            InputError: The model knows none of a stay's diagnoses, a text is not a code, or `fit` was not called.
+        """
         return [self.classes_[row].tolist() for row in top_l(self._scores(X), top)]
 
     def score(self, X: Lists, y: Lists) -> float:
-        """Mean F1@5 over the stays, from 0 to 1; procedures that the model does not know count as missed."""
+        """Mean F1@5 over the stays, from 0 to 1. Procedures that the model does not know count as missed.
+
+        Args:
+            X: The diagnoses of each stay.
+            y: The procedures of each stay, in the same order.
+
+        Raises:
+            InputError: The model knows none of a stay's diagnoses, a stay has no procedures, a text is not a code, or
+                `fit` was not called.
+        """
         vocabulary = self._fitted.cohort.procedure_vocabulary
         known = [[vocabulary.get(code) for code in codes] for codes in _canonical(y, "procedure")]
         # An unknown procedure gets an index beyond the columns, so that no recommendation can match it.

@@ -40,15 +40,21 @@ def train(
 
     Args:
         cohort: The stays.
-        config: Which method, with which settings, on which split; the default method with its defaults if not given.
-        hooks: Called while the run goes on; see `dx2px.training.loop.Hooks`.
+        config: Which method, with which settings, on which split; the default method with its defaults if None.
+        hooks: Functions to call during the run: on progress, after each epoch, and to ask whether to stop; see
+            `dx2px.training.loop.Hooks`.
         checkpoint: A file for the state of the run, so that it can be stopped and resumed.
-        resume: Continue from the checkpoint.
-        device: Where torch computes.
-        threads: How many threads to use; all cores if not given.
+        resume: Continue from the checkpoint, to the same weights as a run that was never stopped.
+        device: Where torch computes: `cpu`, `cuda` or `mps`.
+        threads: How many threads to use; None leaves it to torch and numba.
 
     Returns:
-        The trained method with its cohort and split: `evaluate("test")`, `save("folder")`.
+        The trained method with its cohort and split. `evaluate` measures it, `save` writes a model folder.
+
+    Raises:
+        CohortError: The cohort cannot be split as asked.
+        ModelError: There is no checkpoint to resume from, or it is of another run.
+        TrainingError: The loss is no longer finite, or this machine does not have the device.
     """
     config = config or RunConfig()
     learner: type = learner_class(config.training.method)

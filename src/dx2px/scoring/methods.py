@@ -53,7 +53,17 @@ VARIANTS: tuple[Variant, ...] = get_args(Variant)
 
 
 def declare(method: Method) -> Method:
-    """Register a method. A name can be declared only once."""
+    """Register a method under its name. Declaring the same method again changes nothing.
+
+    Args:
+        method: The method. It is known in this process only: declare it in each program that uses its models.
+
+    Returns:
+        The method.
+
+    Raises:
+        InputError: Another method has this name.
+    """
     if METHODS.get(method.name, method) != method:
         raise InputError(f"There is a method {method.name!r} already.")
     METHODS[method.name] = method

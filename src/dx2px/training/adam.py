@@ -21,7 +21,14 @@ _MOMENTS = {"m": "exp_avg", "v": "exp_avg_sq"}  # our names, torch's names
 
 @dataclass(frozen=True)
 class AdamConfig:
-    """The optimiser's settings: the paper's learning rate, and Adam's own defaults."""
+    """The optimiser's settings: the paper's learning rate, and Adam's own defaults.
+
+    Attributes:
+        lr: Learning rate.
+        beta1: Decay of the mean of the gradients.
+        beta2: Decay of the mean of their squares.
+        eps: Added to the denominator of a step.
+    """
 
     lr: float = 0.001
     beta1: float = 0.9

@@ -32,31 +32,65 @@ from dx2px.training.stays import HeldStays, TrainingStays
 
 @dataclass(frozen=True)
 class SplitConfig:
-    """How stays are split. The paper's protocol: 80 % of the stays in ten folds, one of which validates."""
+    """How stays are split. By default as in the paper: 80 % of the stays in ten folds, one of which validates.
 
-    by: SplitBy | None = None  # by patient if the cohort has patients, otherwise by stay
+    Attributes:
+        by: Keep all stays of a `patient` together, or divide by `stay`. By default by patient if the cohort has
+            patient ids, else by stay.
+        folds: Number of folds outside the test part.
+        fold: The fold that validates.
+        seed: Fixes the shuffle.
+        test_share: Share of the stays in the test part; 0 for none.
+    """
+
+    by: SplitBy | None = None
     folds: int = 10
     fold: int = 0
     seed: int = 0
     test_share: float = 0.2
 
     def split(self, cohort: Cohort) -> Split:
-        """The parts of the cohort."""
+        """The part of each stay.
+
+        Args:
+            cohort: The cohort to divide.
+
+        Raises:
+            CohortError: The cohort cannot be divided like this; see `split_cohort`.
+        """
         return split_cohort(cohort, by=self.by, folds=self.folds, test_share=self.test_share, seed=self.seed)
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A method that has learned, with its cohort and the cohort's split."""
+    """A trained method with the cohort it learned from and that cohort's split.
+
+    Attributes:
+        cohort: The cohort.
+        split: Which part each stay belongs to.
+        fold: The fold that validated.
+        recommender: The trained method.
+        notes: A text for the model card.
+    """
 
     cohort: Cohort | CohortStream
     split: Split
     fold: int
     recommender: Recommender
-    notes: str = ""  # for the card
+    notes: str = ""
 
     def evaluate(self, part: str = "test") -> Metrics:
-        """The metrics over `test`, `validation`, `train` or `all` stays."""
+        """Recall, precision and F1 of the first 1, 3, 5 and 10 recommended procedures.
+
+        Args:
+            part: `test`, `validation`, `train` or `all`.
+
+        Returns:
+            The hits of each stay; `mean` and `to_dict` give the means in per cent.
+
+        Raises:
+            InputError: There is no such part, or it has no stays.
+        """
         stays = self.stays(part)
         return evaluate(self.scorer.scores, stays.diagnoses, stays.procedures)
 
@@ -66,11 +100,18 @@ class Trained:
         return self.recommender.scorer()
 
     def stays(self, part: str) -> Cohort:
-        """The `test`, `validation`, `train` or `all` stays."""
+        """The stays of one part.
+
+        Args:
+            part: `test`, `validation`, `train` or `all`.
+
+        Raises:
+            InputError: There is no such part.
+        """
         return self.cohort.subset(self.rows(part))
 
     def rows(self, part: str) -> Rows:
-        """The rows of a part."""
+        """The row numbers of one part."""
         rows: dict[str, Callable[[], Rows]] = {
             "test": lambda: self.split.test,
             "validation": lambda: self.split.validation(self.fold),
@@ -105,7 +146,15 @@ class Trained:
         return fit_calibration(self.scorer.scores, stays.diagnoses, stays.procedures)
 
     def reliability(self, part: str = "test") -> Reliability:
-        """How well probabilities agree with what was coded."""
+        """How well the calibrated probabilities agree with what was coded.
+
+        Args:
+            part: `test`, `validation`, `train` or `all`. The calibration was fitted on the validation stays, so only
+                the test stays give an honest answer.
+
+        Raises:
+            InputError: There is no such part.
+        """
         stays = self.stays(part)
         return reliability(self.calibration, self.scorer.scores, stays.diagnoses, stays.procedures)
 
@@ -139,7 +188,15 @@ class Trained:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model folder, all or nothing."""
+        """Write the model folder, all or nothing.
+
+        Args:
+            path: The folder to write.
+
+        Raises:
+            InputError: The test part has no stays, so there is nothing to measure.
+            ModelError: The folder cannot be written, or it holds other files.
+        """
         write_folder(path, self.files(), half=self.recommender.half)
 
 

@@ -10,7 +10,24 @@ Icd = Literal["9", "10", "both"]
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """Options of `prepare` about reading a source; those about columns and files are for the source `table`."""
+    """What to tell `prepare` about a source.
+
+    Column names and the second file are for the source `table` only. Columns that are not named are guessed from usual
+    names, and the guess is reported. Upper and lower case make no difference in column names.
+
+    Attributes:
+        icd: `9` or `10` keeps only codes of this version; where the source does not say the version, codes are read
+            as this one. `both`, the same as None, keeps both, and guesses a version that is not given.
+        stay_column: The column with the stay's id.
+        patient_column: The column with the patient's id.
+        code_column: The column with the code, in a table with one code per row.
+        kind_column: The column that says whether a code is a diagnosis or a procedure.
+        system_column: The column with the coding system or the ICD version of a code.
+        order_column: The column with a code's place among the stay's codes.
+        diagnosis_columns: The columns with diagnoses, in a table with one stay per row; `dx*` means all that match.
+        procedure_columns: The columns with procedures, likewise.
+        procedures_file: The file with the procedures, if diagnoses and procedures are in separate files.
+    """
 
     icd: Icd | None = None
     stay_column: str | None = None

@@ -37,14 +37,27 @@ _TINY = 1e-30  # log of a sum that underflowed stays finite
 
 @dataclass(frozen=True)
 class CouplingConfig:
-    """The size of the model, its dropout, and what shapes its loss. docs/method.md has the study of each."""
+    """The size of the model, its dropout, and what shapes its loss. docs/method.md has the study of each.
+
+    Attributes:
+        dim: Dimension of the vectors.
+        dropout: Share of the features of each h_d that a training step leaves out.
+        diagnosis_dropout: Share of the diagnoses that a training step leaves out, never all of a stay. Off, since it
+            blurs causes.
+        balance: κ of the loss: the larger, the more a stay with many procedures counts.
+        decay: How much a step shrinks the codes' own vectors, per unit of learning rate.
+        init_scale: Standard deviation of U and V at the start.
+
+    Raises:
+        InputError: A setting is out of range.
+    """
 
     dim: int = 200
-    dropout: float = 0.4  # of the features of each h_d
-    diagnosis_dropout: float = 0.0  # of whole diagnoses, never all of a stay; off, since it blurs causes
-    balance: float = 2.0  # κ
-    decay: float = 0.3  # of the codes' own vectors, per step and unit of learning rate
-    init_scale: float = 0.1  # standard deviation of U and V at the start
+    dropout: float = 0.4
+    diagnosis_dropout: float = 0.0
+    balance: float = 2.0
+    decay: float = 0.3
+    init_scale: float = 0.1
 
     def __post_init__(self) -> None:
         problems = []

@@ -14,7 +14,21 @@ from dx2px.training.config import Device, LoopConfig, Start
 
 @dataclass(frozen=True, kw_only=True)
 class CouplingTraining(LoopConfig):
-    """The settings of the loop, with this method's defaults, and those of the model."""
+    """The settings of a run of the default method.
+
+    Attributes:
+        epochs: Passes over the training stays.
+        batch_size: Stays per step.
+        seed: Fixes the initial weights, the order of the stays and all other draws.
+        patience: Stop after this many epochs without a better validation F1@5 and keep the best epoch's weights; None
+            runs all epochs.
+        keep: Keep the weights of the `last` epoch, or of the `best` one on validation.
+        adam: Settings of the optimiser. The learning rate rises to `lr` and then falls (`OneCycle`).
+        model: Size of the model, dropout and loss.
+
+    Raises:
+        InputError: A setting is out of range.
+    """
 
     epochs: int = 12
     adam: AdamConfig = field(default_factory=lambda: AdamConfig(lr=0.004))

@@ -24,13 +24,24 @@ Fusion = Literal["self-attention", "max", "mean"]
 
 @dataclass(frozen=True)
 class PaperConfig:
-    """Which model, and how large. The defaults are the paper's (section 5.1)."""
+    """Which model, and how large. The defaults are the paper's (section 5.1).
+
+    Attributes:
+        variant: `e+pooling`, `e+sa` (self-attention), `e+ma` (mutual attention) or `e+sa+ma` (both).
+        dim: Dimension of the vectors, M.
+        heads: Heads of the self-attention, K.
+        alpha: Weight α of the transport loss (eq 8), for the variants with mutual attention.
+        pooling: How the variants without self-attention merge a stay's diagnoses; the paper takes the maximum.
+
+    Raises:
+        InputError: A setting is out of range.
+    """
 
     variant: Variant = "e+sa+ma"
     dim: int = 200
     heads: int = 8
     alpha: float = 0.1
-    pooling: Pooling = "max"  # of the variants without self-attention; the paper pools by maximum
+    pooling: Pooling = "max"
 
     def __post_init__(self) -> None:
         problems = []
@@ -50,10 +61,12 @@ class PaperConfig:
 
     @property
     def fusion(self) -> Fusion:
+        """How a stay's diagnoses become one vector."""
         return "self-attention" if "+sa" in self.variant else self.pooling
 
     @property
     def mutual_attention(self) -> bool:
+        """Whether the loss has the transport term."""
         return self.variant.endswith("+ma")
 
 

@@ -15,7 +15,23 @@ from dx2px.training.config import Device, LoopConfig, Start
 
 @dataclass(frozen=True, kw_only=True)
 class PaperTraining(LoopConfig):
-    """The paper's model and its variants. The defaults are the paper's, where it states them (section 5.1)."""
+    """The settings of a run of the paper's model. The defaults are the paper's, where it states them (section 5.1).
+
+    Attributes:
+        epochs: Passes over the training stays.
+        batch_size: Stays per step.
+        seed: Fixes the initial weights, the order of the stays and all other draws.
+        patience: Stop after this many epochs without a better validation F1@5 and keep the best epoch's weights; None
+            runs all epochs.
+        keep: Keep the weights of the `last` epoch, or of the `best` one on validation.
+        adam: Settings of the optimiser.
+        model: Variant, dimension, heads and weight of the transport loss.
+        init: How the weights start; the paper does not say.
+        transport: Settings of the transport solver.
+
+    Raises:
+        InputError: A setting is out of range.
+    """
 
     model: PaperConfig = field(default_factory=PaperConfig)
     init: InitConfig = field(default_factory=InitConfig)

@@ -68,17 +68,32 @@ class ConvergenceWarning(UserWarning):
 
 @dataclass(frozen=True)
 class TransportConfig:
-    """Settings of Algorithm 2. Only `beta` is the paper's, which gives no stopping rule."""
+    """Settings of Algorithm 2. Only `beta` is the paper's, which gives no stopping rule.
+
+    Attributes:
+        beta: Step size β.
+        tolerance: The largest L1 error of the marginals of a converged plan.
+        gap_tolerance: Its largest proven distance from the optimum, as a share of the cost.
+        adaptive: Multiply β by the spread of the stay's costs if that is below 1; False is the paper's.
+        max_steps: Stop after this many steps, converged or not.
+        fixed_steps: Make exactly this many steps, whatever the errors.
+        diagnosis_penalty: Price of missing μ, the diagnoses' weights: None keeps it exactly, 0 leaves it free.
+        procedure_penalty: The same for ν, the procedures' equal weights.
+        entropy: ε of the penalised problem; the paper's problem has none.
+
+    Raises:
+        InputError: A setting is out of range, or both penalties are 0.
+    """
 
     beta: float = 0.5
-    tolerance: float = 1e-3  # L1 error of the marginals
-    gap_tolerance: float = 8e-3  # proven distance from the optimum, as a share of the cost
-    adaptive: bool = True  # β times the spread of the stay's costs, if that is below 1; False is the paper's
+    tolerance: float = 1e-3
+    gap_tolerance: float = 8e-3
+    adaptive: bool = True
     max_steps: int = 500
-    fixed_steps: int | None = None  # exactly this many steps, whatever the errors
-    diagnosis_penalty: float | None = None  # price of missing μ: None keeps it exactly, 0 leaves it free
-    procedure_penalty: float | None = None  # the same for the procedures' equal weights
-    entropy: float = 0.05  # ε of the penalised problem; the paper's problem has none
+    fixed_steps: int | None = None
+    diagnosis_penalty: float | None = None
+    procedure_penalty: float | None = None
+    entropy: float = 0.05
 
     def __post_init__(self) -> None:
         values = {"beta": self.beta, "tolerance": self.tolerance, "gap_tolerance": self.gap_tolerance}
