@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+MINIMUM := .venv-minimum
 # Of `make results`: where the open data lie, and how many runs go at a time.
 DATA ?= ../shared/data
 JOBS ?= 2
@@ -10,10 +11,10 @@ JOBS ?= 2
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check docs format bench results tables clean
+.PHONY: help setup demo test test-minimum check docs format bench results tables clean
 
 help: ## Show the commands
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 setup: $(READY) ## Make .venv with everything in it
 
@@ -29,6 +30,18 @@ demo: $(READY) ## Run the main job from nothing; results in demo/
 
 test: $(READY) ## Run the tests, with branch coverage; WORKERS=… processes at a time, ARGS=… for pytest
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --cov --cov-report=term $(ARGS)
+
+# Old versions may use what newer ones of their own dependencies call deprecated; that is not ours to mend.
+test-minimum: $(MINIMUM)/.ready ## Test answers, service and command line with the oldest versions that pyproject.toml accepts
+	$(MINIMUM)/bin/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m 'not slow' \
+		-W ignore::DeprecationWarning --ignore tests/service/page tests/answers tests/scoring tests/service tests/cli $(ARGS)
+
+$(MINIMUM)/.ready: pyproject.toml constraints.txt .ci/minimum.py
+	$(PYTHON) -m venv --clear $(MINIMUM)
+	$(PYTHON) .ci/minimum.py > $(MINIMUM)/versions.txt
+	$(MINIMUM)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(MINIMUM)/versions.txt \
+		--editable '.[train,serve]' $$($(PYTHON) .ci/minimum.py --tools)
+	@touch $@
 
 check: $(READY) ## Lint, check the format, the types and the direction of imports, build the site
 	$(BIN)/ruff check .
@@ -54,4 +67,4 @@ tables: $(READY) ## Make all tables and figures of docs/results.md from the runs
 	$(BIN)/python experiments/results.py --tables-only
 
 clean: ## Remove what the commands made
-	rm -rf $(VENV) demo build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(MINIMUM) demo build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,9 +1,11 @@
-"""The service under load, on the loopback: requests per second, latencies, errors, processor time, memory.
+"""The service under load, on the loopback: requests per second, latencies, errors, processor time, memory, health.
 
 Run: python benchmarks/service.py [--model MODEL] [--seconds 60] [--requests 200000]
 Needs `wrk` (Debian: apt install wrk). One process serves; wrk drives it with 16 connections. The default model has
 random weights and the paper's medium size (874 diagnoses, 258 procedures, E+SA+MA), which costs the same as a trained
-one. Prints Markdown.
+one. Then new connections ask for `/livez` while 600 clients ask for recommendations, and while 64 clients send the
+costliest requests: 200 diagnoses with a coverage of 0.99 (or the best 50, where the model has no calibration), and
+audits of 100 stays with 200 diagnoses each. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,6 +105,15 @@ class Service:
         requests, microseconds, p50, p99, errors = map(float, found.groups())
         return Load(int(requests), requests / microseconds * 1e6, p50, p99, int(errors))
 
+    def health(self) -> float:
+        """Milliseconds until a new connection has its answer from `/livez`."""
+        started = time.perf_counter()
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request("GET", "/livez")
+        assert connection.getresponse().status == 200
+        connection.close()
+        return 1000 * (time.perf_counter() - started)
+
     def check(self, route: str, body: Any) -> None:
         """Make sure that a request of this kind is answered."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port)
@@ -156,6 +168,7 @@ def measure(service: Service, codes: list[str], options: argparse.Namespace, fol
             flush=True,
         )
     watch_memory(service, asked, options.requests, folder)
+    watch_health(service, asked, codes, options.seconds, folder)
 
 
 def watch_memory(service: Service, bodies: list[Any], requests: int, folder: Path) -> None:
@@ -166,6 +179,32 @@ def watch_memory(service: Service, bodies: list[Any], requests: int, folder: Pat
     print(
         f"\nMemory: {before:.0f} MB, after {done:,} more requests {after:.0f} MB ({after / before - 1:+.1%})."
     )
+
+
+def watch_health(service: Service, asked: list[Any], codes: list[str], seconds: int, folder: Path) -> None:
+    large = codes[:200]
+    costliest = {"diagnoses": large, "coverage": 0.99}
+    try:
+        service.check("/api/explain", costliest)
+    except AssertionError:
+        costliest = {"diagnoses": large, "top": 50}
+    audit = {"stays": [{"diagnoses": large, "procedures": []}] * 100}
+    loads = {
+        "600 clients, recommend": ("/api/recommend", asked, 600),
+        "64 clients, costliest explain": ("/api/explain", [costliest], 64),
+        "64 clients, costliest audit": ("/api/audit", [audit], 64),
+    }
+    print("\n| load | /livez on new connections | median, ms | largest, ms (required: < 250) |")
+    print("|---|---|---|---|")
+    for title, (route, bodies, connections) in loads.items():
+        with ThreadPoolExecutor(1) as driver:
+            load = driver.submit(service.load, route, bodies, seconds, folder, connections)
+            time.sleep(1)
+            taken = []
+            while not load.done():
+                taken.append(service.health())
+                time.sleep(0.05)
+        print(f"| {title} | {len(taken)} | {np.median(taken):.0f} | {max(taken):.0f} |", flush=True)
 
 
 def hook(codes: list[str]) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def save_small(explanation: Explanation, path: Path) -> None:
     few = (
         Image.open(drawn)
         .convert("RGB")
-        .quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        .quantize(COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE)
     )
     with atomic_path(path) as draft:
         few.save(draft, format="png", optimize=True)

@@ -50,8 +50,9 @@ def spark() -> Iterator[Any]:
             "spark.sql.warehouse.dir": f"{folder}/warehouse",
             "spark.local.dir": folder,
             "spark.ui.showConsoleProgress": "false",
-            # Queries of a few rows: compiling them well costs more than running them.
+            # Queries of a few rows: planning and compiling them well costs more than running them.
             "spark.sql.codegen.wholeStage": "false",
+            "spark.sql.adaptive.enabled": "false",
             "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }
         builder = sql.SparkSession.builder.master("local[2]").appName("dx2px tests")

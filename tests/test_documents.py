@@ -15,7 +15,7 @@ import dx2px
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-DOCUMENTS = [*ROOT.glob("*.md"), *PAGES, *ROOT.glob("benchmarks/*.md")]
+DOCUMENTS = [*ROOT.glob("*.md"), *PAGES, *ROOT.glob("benchmarks/*.md"), *ROOT.glob("studies/*.md")]
 README_WORDS = 800
 
 
@@ -43,7 +43,7 @@ def test_commands_exist(path: Path, commands: set[str]) -> None:
     named = set(re.findall(r"(?:^|[`\n/])dx2px ([a-z]+)", code))
     assert named <= commands
     makefile = (ROOT / "Makefile").read_text()
-    for target in re.findall(r"`make (\w+)`|^make (\w+)", path.read_text(), re.MULTILINE):
+    for target in re.findall(r"`make ([\w-]+)`|^make ([\w-]+)", path.read_text(), re.MULTILINE):
         assert f"\n{''.join(target)}:" in makefile
 
 

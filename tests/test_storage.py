@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,3 +76,42 @@ def test_content_and_folder_are_synced_before_and_after_the_rename(
     monkeypatch.setattr(Path, "replace", note_replace)
     write_text(tmp_path / "file.txt", "x")
     assert calls == ["sync", "rename", "sync"]
+
+
+KILLED = """
+import os, sys
+from dx2px.storage import atomic_path
+with atomic_path(sys.argv[1]) as draft:
+    draft.write_text("half")
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_the_draft_of_a_killed_process_is_removed_by_the_next_run(tmp_path: Path) -> None:
+    target = tmp_path / "file.txt"
+    subprocess.run([sys.executable, "-c", KILLED, str(target)], check=False)
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "other.txt")], check=False)
+    assert len(list(tmp_path.iterdir())) == 2
+    write_text(target, "whole")
+    names = sorted(entry.name for entry in tmp_path.iterdir())
+    assert names[0].startswith(".other.txt."), "drafts of other files are left alone"
+    assert names[1:] == ["file.txt"]
+
+
+def test_drafts_whose_writers_may_live_are_left_alone(tmp_path: Path) -> None:
+    target = tmp_path / "file.txt"
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    kept = [f".file.txt.{os.getpid()}-01234567.part", f".file.txt.{gone.pid}-0123abcd.part", ".file.txt.part"]
+    for name in kept:
+        (tmp_path / name).write_text("half")
+    with (tmp_path / kept[1]).open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # as a writer on another machine would
+        write_text(target, "whole")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == sorted([*kept, "file.txt"])
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder where nobody can write")
+def test_a_place_where_nothing_can_be_written_is_named_before_any_work() -> None:
+    with pytest.raises(InputError, match=r"(Nothing can be written|No permission to write) in /proc"):
+        check_place("/proc/file.txt")

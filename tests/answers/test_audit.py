@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -290,6 +291,23 @@ def test_parquet_and_csv_hold_the_same(stays: Path, tmp_path: Path) -> None:
     first = table.column("because").to_pylist()[0]
     told = "; ".join(f"{one['code']} {one['share']:.0%}" for one in first)
     assert text.column("because").to_pylist()[0] == told
+
+
+def test_ids_that_a_spreadsheet_would_run_are_made_harmless_in_csv_alone(tmp_path: Path) -> None:
+    ids = ['=HYPERLINK("x")', "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "'=1", "'plain", "7"]
+    stays = random_stays(5 * len(ids))
+    stays = stays.set_column(stays.schema.get_field_index("stay_id"), "stay_id", pa.array(5 * ids))
+    pq.write_table(pa.Table.from_batches([stays]), tmp_path / "C.parquet")
+    found = audit_file(tmp_path / "C.parquet", random_model("coupling"), replace(LOOSE, precision=0.0001))
+    found.save(tmp_path / "A.parquet")
+    found.save(tmp_path / "A.csv")
+    kept = pq.read_table(tmp_path / "A.parquet").column("stay_id").to_pylist()
+    assert set(kept) == set(ids)
+    with (tmp_path / "A.csv").open(newline="", encoding="utf-8") as stream:
+        written = [row["stay_id"] for row in csv.DictReader(stream)]
+    harmless = {one: one if one in ("'plain", "7") else f"'{one}" for one in ids}
+    assert written == [harmless[one] for one in kept]
+    assert found.formula_ids == sum(harmless[one] != one for one in kept)
 
 
 def test_no_findings_make_an_empty_file(tmp_path: Path, model: Model) -> None:

@@ -109,6 +109,26 @@ def test_a_recommendation_keeps_its_plan() -> None:
     assert "plan" not in recommended.to_dict()
 
 
+@pytest.mark.parametrize("method", ["coupling", "e+sa+ma", "popularity"])
+def test_reasons_may_be_asked_for_the_first_procedures_alone(method: str) -> None:
+    model = Model(drawn(method))
+    whole, part = told(model.explain(STAY, top=4)), told(model.explain(STAY, top=4, with_reasons=2))
+    assert "with_reasons" not in whole
+    assert part["with_reasons"] == 2
+    assert [len(one["because"]) for one in part["procedures"]] == [3, 3, 0, 0]
+    assert part["plan"] == told(model.explain(STAY, top=2))["plan"]
+    for one, other in zip(part["procedures"], whole["procedures"], strict=True):
+        assert {**one, "because": []} == {**other, "because": []}
+    rest = [one["code"] for one in part["procedures"][2:]]
+    assert all(one["because"] for one in told(model.explain(STAY, rest))["procedures"])
+
+
+def test_a_limit_on_reasons_that_is_not_reached_leaves_no_trace() -> None:
+    model = Model(drawn("coupling"))
+    assert told(model.explain(STAY, top=4, with_reasons=4)) == told(model.explain(STAY, top=4))
+    assert told(model.unexplained(["V99"], ["37.22"]))["plan"]["procedures"] == []
+
+
 def test_the_default_methods_plan_is_its_coupling() -> None:
     """Over all procedures π sums to 1 and its rows to μ; scores are logarithms of its columns, up to a constant."""
     explained = Model(drawn("coupling")).explain(STAY, list(PROCEDURES))

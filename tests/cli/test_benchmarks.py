@@ -159,7 +159,7 @@ def metrics(out: Path) -> dict[str, dict[str, object]]:
         (["benchmark", "{cohort}", "--methods", "linear,linear", "--out", "o"], "named twice"),
         (
             ["sweep", "{cohort}", "--over", "heads", "--method", "e+pooling", "--out", "o"],
-            "heads means nothing to the method e+pooling",
+            "heads has no effect on the method e+pooling",
         ),
         (["benchmark", "{cohort}", "--folds", "1", "--out", "o"], "at least 2 folds"),
         (

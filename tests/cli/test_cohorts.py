@@ -67,6 +67,15 @@ def test_strict_writes_nothing(own: Path, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["own.csv"]
 
 
+def test_too_many_rejects_fail_unless_they_are_allowed(own: Path, tmp_path: Path) -> None:
+    words = ["prepare", "table", own, "--out", tmp_path / "C.parquet", "--icd", "9", "--max-rejected"]
+    done = dx2px(*words, "0.1")
+    assert done.returncode == 1
+    assert "(20.0%) are rejected" in done.stderr
+    assert not (tmp_path / "C.parquet").exists()
+    assert dx2px(*words, "0.2").returncode == 0
+
+
 def test_json_is_all_there_is_on_standard_output(own: Path, tmp_path: Path) -> None:
     cohort = tmp_path / "C.parquet"
     counts = json.loads(dx2px("prepare", "table", own, "--out", cohort, "--icd", "9", "--json").stdout)

@@ -31,11 +31,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.filterwarnings("ignore::dx2px.methods.paper.transport.ConvergenceWarning")
 def test_it_writes_what_the_study_of_that_seed_measures(ask, folder: Path, tmp_path: Path) -> None:
     words = [folder / "default", folder / "paper", folder / "c.parquet", "--samples", "20", "--seed", "5"]
     done = ask("faithfulness", *words, "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert "shares" in done.stdout
+    assert done.stderr.count("stopped before they converged") == 1
     files = sorted(path.name for path in (tmp_path / "out").iterdir())
     figures = ("curves", "deletion", "plan-steps", "planted")
     assert files == sorted(
@@ -46,6 +48,13 @@ def test_it_writes_what_the_study_of_that_seed_measures(ask, folder: Path, tmp_p
     assert record == json.loads(json.dumps(study(subjects, folder / "c.parquet", StudyConfig(20, 5))))
     assert record["cohort"]["asked"] == 20
     assert str(folder) not in json.dumps(record)
+
+
+def test_a_model_of_the_package_goes_by_its_name(ask, folder: Path, tmp_path: Path) -> None:
+    words = ["nhds2010", folder / "c.parquet", "--samples", "5", "--out", tmp_path / "out"]
+    done = ask("faithfulness", *words)
+    assert done.returncode == 0, done.stderr
+    assert list(json.loads((tmp_path / "out" / "faithfulness.json").read_text())["models"]) == ["nhds2010"]
 
 
 @pytest.mark.parametrize(

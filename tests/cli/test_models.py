@@ -8,11 +8,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+from dx2px.cohort import Cohort, split_cohort
+from dx2px.scoring.folder import read_folder, write_folder
 
 SMALL = ["--method", "e+sa+ma", "--dim", "16", "--heads", "2", "--epochs", "2", "--lr", "0.01"]
 
@@ -44,7 +48,8 @@ def test_evaluate_gives_the_contract(folder: Path) -> None:
     assert found["stays"] == pytest.approx(160, abs=8)
     assert list(found["top"]) == ["1", "3", "5", "10"]
     assert set(found["top"]["5"]) == {"recall", "precision", "f1"}
-    assert set(found["calibration"]) == {"stays", "all", "top10", "coverage"}
+    assert set(found["calibration"]) == {"stays", "all", "top10", "coverage", "procedures"}
+    assert found["log_loss"] == found["calibration"]["procedures"]["log_loss"] > 0
     everyone = json.loads(
         dx2px("evaluate", folder / "model", folder / "C.parquet", "--on", "all", "--json").stdout
     )
@@ -310,6 +315,92 @@ def test_interrupted_training_ends_cleanly_and_resumes_to_the_same_weights(
     dx2px("train", folder / "C.parquet", "--out", tmp_path / "undisturbed", *words)
     weights = [(tmp_path / name / "weights.safetensors").read_bytes() for name in ("model", "undisturbed")]
     assert weights[0] == weights[1]
+
+
+def test_resume_without_a_checkpoint_starts_from_the_beginning_and_says_so(
+    folder: Path, tmp_path: Path
+) -> None:
+    done = dx2px("train", folder / "C.parquet", "--out", tmp_path / "model", *SMALL, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert "There is no checkpoint" in done.stderr
+    weights = [(home / "model" / "weights.safetensors").read_bytes() for home in (folder, tmp_path)]
+    assert weights[0] == weights[1]
+
+
+def test_sigterm_ends_with_143_and_leaves_no_draft(folder: Path, tmp_path: Path) -> None:
+    words = [*SMALL, "--epochs", "60", "--save-every", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "dx2px",
+        "train",
+        str(folder / "C.parquet"),
+        "--out",
+        str(tmp_path / "m"),
+    ]
+    with subprocess.Popen([*command, *words], stderr=subprocess.PIPE, text=True) as started:
+        assert started.stderr is not None
+        while "epoch 2/" not in started.stderr.readline():
+            assert started.poll() is None
+        started.terminate()
+        assert "Traceback" not in started.stderr.read()
+        assert started.wait(timeout=60) == 143
+    assert [path.name for path in tmp_path.iterdir()] == ["m.checkpoint"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "part", "sentence"),
+    [
+        ({"split": 7}, "train", "which fold"),
+        ({"split": {"fold": "x"}}, "train", "which fold"),
+        ({"split": {"fold": 99}}, "train", "no fold 99"),
+        ({}, "train", "which fold"),
+    ],
+)
+def test_resealed_settings_give_one_sentence(
+    folder: Path, tmp_path: Path, settings: dict[str, Any], part: str, sentence: str, ask: Callable[..., Any]
+) -> None:
+    files = read_folder(folder / "model")
+    kept = {name: value for name, value in files.settings.items() if name != "split"}
+    write_folder(tmp_path / "model", replace(files, settings=kept | settings))
+    for command in (["evaluate"], ["report", "--out", tmp_path / "r.html"]):
+        done = ask(*command, tmp_path / "model", folder / "C.parquet", "--on", part)
+        assert done.returncode == 1
+        assert sentence in done.stderr
+    other = split_cohort(Cohort.load(folder / "C.parquet").subset(np.arange(100)), folds=3)
+    write_folder(tmp_path / "model", replace(files, split=other.to_bytes()))
+    done = ask("evaluate", tmp_path / "model", folder / "C.parquet")
+    assert (done.returncode, "split is of 100 stays" in done.stderr) == (1, True)
+
+
+CORE_ONLY = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"torch", "numba", "ibis", "duckdb", "scipy", "sklearn", "matplotlib"}:
+            raise ModuleNotFoundError(name=name)
+sys.meta_path.insert(0, Absent())
+from dx2px.cli import main
+main()
+"""
+
+
+def test_a_core_install_measures_and_names_the_extra_for_maps_and_plots(folder: Path, tmp_path: Path) -> None:
+    def core(*words: str | Path) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", CORE_ONLY, *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    both = (folder / "model", folder / "C.parquet")
+    assert json.loads(core("evaluate", *both, "--json").stdout)["part"] == "test"
+    for words, missing in (
+        (("evaluate", *both, "--plot", tmp_path / "p.png"), "matplotlib"),
+        (("report", *both, "--out", tmp_path / "r.html"), "sklearn"),
+    ):
+        done = core(*words)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == (
+            f"dx2px: This command needs {missing}, which is not installed: pip install 'dx2px[train]'.\n"
+        )
 
 
 def test_the_packages_model_answers_and_is_listed() -> None:

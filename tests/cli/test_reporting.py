@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -101,6 +102,9 @@ def test_a_mistake_gives_one_sentence_and_no_file(folder: Path, words: list[str]
 def test_a_place_that_may_not_be_written_is_named_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("os.access", lambda path, mode: path != tmp_path)
+    def refuse(**_: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
     with pytest.raises(InputError, match=f"No permission to write in {tmp_path}."):
         reporting.report([tmp_path / "absent", tmp_path / "absent"], out=tmp_path / "new" / "r.html")

@@ -58,6 +58,9 @@ def test_one_code_fits(text: str, system: System, code: str, reason: str) -> Non
         ("4280", System.ICD10CM, "not_a_code"),
         ("", System.ICD9CM, "not_a_code"),
         ("unknown", System.ICD9PCS, "not_a_code"),
+        ("9" * 5000, System.ICD9CM, "not_a_code"),  # more digits than Python turns into a number
+        ("42\x000", System.ICD9CM, "not_a_code"),
+        ("-4280", System.ICD9CM, "not_a_code"),
     ],
 )
 def test_what_cannot_be_decided_is_refused(text: str, system: System, reason: str) -> None:

@@ -57,7 +57,18 @@ def test_any_text_gives_a_code_of_the_right_shape_or_one_sentence(text: str, sys
 
 @pytest.mark.parametrize(
     "text",
-    ["0389", "038.9", " 0389 ", "0389\u00a0", "038.9 ", '"0389"', "'0389", "0389-", '="0389"', "03 89"],
+    [
+        "0389",
+        "038.9",
+        " 0389 ",
+        "0389\u00a0",
+        "038.9 ",
+        '"0389"',
+        "'0389",
+        "0389-",
+        '="0389"',
+        "icd9cm: 0389",
+    ],
 )
 def test_one_code_however_it_is_written(text: str) -> None:
     assert normalize(text, System.ICD9CM) == "icd9cm:0389"
@@ -99,6 +110,14 @@ def test_each_system_has_its_form(text: str, system: System, canonical: str) -> 
         ("٤٢٨٠", System.ICD9CM),  # digits, but not ours
         ("", System.ICD9CM),
         ("-", System.ICD9PCS),
+        ("-4280", System.ICD9CM),  # a negative number
+        ("42\x000", System.ICD9CM),  # a character that was lost
+        ("428\x00", System.ICD9CM),
+        ("\x01428", System.ICD9CM),
+        ("42 80", System.ICD9CM),
+        ("42\u200b80", System.ICD9CM),
+        ("42\t80", System.ICD9CM),
+        ("ı50.9", System.ICD10CM),  # a dotless i, whose capital is I
         ("icd9pcs:4280", System.ICD9CM),
         ("snomed:4280", System.ICD9CM),
     ],

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import subprocess
+import sys
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +61,22 @@ def rejects(prepared: Prepared) -> list[tuple[Any, ...]]:
 
 
 def run(
-    source: str, path: Path, out: Path, min_count: int = 1, strict: bool = False, **options: Any
+    source: str,
+    path: Path,
+    out: Path,
+    min_count: int = 1,
+    strict: bool = False,
+    max_rejected: float = 0.25,
+    **options: Any,
 ) -> Prepared:
     prepared = prepare(
-        source, path, out / "C.parquet", min_count=min_count, strict=strict, options=SourceOptions(**options)
+        source,
+        path,
+        out / "C.parquet",
+        min_count=min_count,
+        strict=strict,
+        max_rejected=max_rejected,
+        options=SourceOptions(**options),
     )
     counts = prepared.counts
     assert counts.entries_read == sum(counts.rejected.values()) + counts.entries_used
@@ -112,7 +127,7 @@ def test_crlf_mark_blank_lines_and_broken_lines(tmp_path: Path) -> None:
     folder = write(tmp_path / "in", PROCEDURES_ICD=MIMIC3_PX)
     broken = MIMIC3_DX.replace("\n", "\r\n") + '\r\n9,10,100,4,"5849\r\n10,10,100,5\r\n11,10,100,6,5990\r\n'
     (folder / "DIAGNOSES_ICD.csv").write_bytes(b"\xef\xbb\xbf" + broken.encode())
-    prepared = run("mimic3", folder, tmp_path)
+    prepared = run("mimic3", folder, tmp_path, max_rejected=0.3)
     assert stays(prepared)["100"] == (["4280", "0389", "5990"], ["0017"])
     assert rejects(prepared)[:2] == [
         ("DIAGNOSES_ICD.csv", 11, None, "malformed_line"),
@@ -264,7 +279,9 @@ def test_omop_without_concepts_takes_the_source_values(tmp_path: Path) -> None:
     folder = write(
         tmp_path / "in", condition_occurrence=OMOP_CONDITIONS, procedure_occurrence=OMOP_PROCEDURES
     )
-    prepared = run("omop", folder, tmp_path, icd="9")
+    with pytest.raises(CohortError, match=r"3 of 8 entries \(37.5%\) are rejected: .*too much"):
+        run("omop", folder, tmp_path, icd="9")
+    prepared = run("omop", folder, tmp_path, icd="9", max_rejected=0.5)
     assert stays(prepared) == {"50": (["4280", "0389"], ["3995"]), "60": (["4280"], ["3995"])}
     assert prepared.counts.rejected == {"not_a_code": 3}
 
@@ -371,7 +388,7 @@ def test_a_mixed_table_without_version_is_refused(tmp_path: Path) -> None:
         (
             "mimic3",
             {"DIAGNOSES_ICD": MIMIC3_DX.replace("HADM_ID", "STAY"), "PROCEDURES_ICD": MIMIC3_PX},
-            "has no column hadm_id; it has row_id, subject_id, stay",
+            "has no column hadm_id; its first line, which should name the columns, has 5 fields",
         ),
         (
             "mimic3",
@@ -390,6 +407,168 @@ def test_an_unreadable_source_gives_one_sentence_and_no_file(
     with pytest.raises(CohortError, match=sentence):
         run(source, folder, tmp_path)
     assert [entry.name for entry in tmp_path.iterdir()] == ["in"]
+
+
+def long(*codes: tuple[str, str], head: str = "stay_id,kind,code\n") -> str:
+    """A table with one stay per pair of diagnosis and procedure."""
+    rows = [f"S{n},dx,{dx}\nS{n},px,{px}\n" for n, (dx, px) in enumerate(codes)]
+    return head + "".join(rows)
+
+
+GOOD = (("428.0", "39.95"), ("038.9", "38.93"), ("585.6", "96.04"), ("V58.67", "00.17"), ("401.9", "88.72"))
+
+
+@pytest.mark.parametrize("options", [{}, {"stay_column": "Encounter"}, {"diagnosis_columns": ("dx*",)}])
+def test_a_table_without_header_shows_no_record(tmp_path: Path, options: dict[str, Any]) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("MRN-17,Doe Jane,V5867,428.0\nMRN-18,Roe Rick,V5867,428.0\n")
+    with pytest.raises(
+        CohortError, match="first line, which should name the columns, has 4 fields"
+    ) as caught:
+        run("table", path, tmp_path, **options)
+    assert not any(cell in str(caught.value).lower() for cell in ("mrn", "doe", "jane", "v5867", "428"))
+
+
+def test_columns_that_a_pattern_matched_are_not_printed(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("doe jane,4280,3995\nroe rick,0389,3893\n")
+    prepared = run("table", path, tmp_path, icd="9", diagnosis_columns=("4*",), procedure_columns=("3*",))
+    assert "diagnosis = 4* (1 column), procedure = 3* (1 column)" in prepared.notes[0]
+
+
+@pytest.mark.parametrize(
+    "damage", ["42\x000", "428\x00", "42 80", "42\u200b80", "\x014280", "-4280", "428\x1b0"]
+)
+def test_a_code_with_something_in_it_is_rejected(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text(long(*GOOD) + f"S0,dx,{damage}\n", encoding="utf-8")
+    prepared = run("table", path, tmp_path, icd="9")
+    assert prepared.counts.rejected == {"not_a_code": 1}
+    assert stays(prepared)["S0"] == (["4280"], ["3995"])
+
+
+def test_a_file_cut_off_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text(long(*GOOD)[:-2])
+    assert "does not end with a line end" in run("table", path, tmp_path, icd="9").notes[-1]
+    path.write_text(long(*GOOD))
+    assert not any("line end" in note for note in run("table", path, tmp_path, icd="9").notes)
+
+
+def test_two_files_of_one_name_are_both_accounted_for(tmp_path: Path) -> None:
+    dx = write(tmp_path / "dx", codes="stay_id,code\nbroken\n" + "".join(f"{n},4280\n" for n in range(9)))
+    px = write(tmp_path / "px", codes="stay_id,code\n" + "".join(f"{n},3995\n" for n in range(9)))
+    prepared = run("table", dx / "codes.csv", tmp_path, icd="9", procedures_file=str(px / "codes.csv"))
+    assert prepared.counts.rejected == {"malformed_line": 1}
+    assert rejects(prepared) == [("codes.csv", 2, None, "malformed_line")]
+
+
+@pytest.mark.parametrize("icd", [None, "9"])
+def test_swapped_kinds_are_refused(tmp_path: Path, icd: str | None) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text(long(*((px, dx) for dx, px in GOOD)))
+    with pytest.raises(CohortError, match="look swapped"):
+        run("table", path, tmp_path, icd=icd, max_rejected=1)
+    assert not list(tmp_path.glob("C.*"))
+
+
+def test_codes_of_one_kind_twice_are_warned_about(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text(long(*((dx, dx) for dx, _ in GOOD), ("428.0", "39.95")))
+    prepared = run("table", path, tmp_path, icd="9", max_rejected=1)
+    assert "Most procedures look like diagnoses; check the columns." in prepared.warnings
+
+
+def test_too_many_rejects_are_refused_unless_allowed(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text(long(*GOOD) + "S0,dx,Doe\n" * 4)
+    with pytest.raises(CohortError, match=r"4 of 14 entries \(28.6%\) are rejected.*--max-rejected 1"):
+        run("table", path, tmp_path, icd="9")
+    assert not list(tmp_path.glob("C.*"))
+    assert run("table", path, tmp_path, icd="9", max_rejected=0.5).counts.rejected == {"not_a_code": 4}
+    path.write_text(long(*GOOD) + "S0,lab,1\n" * 40)  # the table says itself that these are something else
+    assert run("table", path, tmp_path, icd="9").counts.rejected == {"missing_kind": 40}
+
+
+def test_when_all_lines_are_malformed_the_reason_is_given(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text(long(*GOOD, head="stay_id,ward,kind,code\n"))
+    with pytest.raises(
+        CohortError,
+        match=r"10 of 10 lines cannot .* \(10\): the line has 3 fields, but the header has 4\.",
+    ):
+        run("table", path, tmp_path)
+    path.write_text("stay_id,kind,code\n")
+    with pytest.raises(CohortError, match="the tables have no entries"):
+        run("table", path, tmp_path)
+
+
+def parquet(path: Path, **columns: Any) -> Path:
+    """GOOD as Parquet, with some columns replaced."""
+    n = len(GOOD)
+    table = {
+        "stay_id": [*range(n), *range(n)],
+        "kind": ["dx"] * n + ["px"] * n,
+        "code": [*(dx for dx, _ in GOOD), *(px for _, px in GOOD)],
+        "seq": [1] * 2 * n,
+    }
+    pq.write_table(pa.table({**table, **columns}), path)
+    return path
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf"), 1e300, 2.0**60])
+def test_numbers_that_are_no_ids_count_as_missing(tmp_path: Path, number: float) -> None:
+    ids = [number, 1.0, 2.0, 3.0, 4.0, 0.0, 1.0, 2.0, 3.0, 4.0]
+    prepared = run("table", parquet(tmp_path / "own.parquet", stay_id=ids, seq=ids), tmp_path, icd="9")
+    assert prepared.counts.rejected == {"missing_stay": 1}
+    assert set(stays(prepared)) == {"1", "2", "3", "4"}
+    halves = parquet(tmp_path / "own.parquet", seq=[number, 0.5] * 5, patient_id=[number] * 10)
+    assert run("table", halves, tmp_path, icd="9").counts.stays == 5
+
+
+@pytest.mark.parametrize(
+    ("first", "kind"), [(2**64 - 9, pa.uint64()), (10**30, pa.decimal128(38, 0)), (7, pa.decimal128(20, 4))]
+)
+def test_large_ids_keep_every_digit(tmp_path: Path, first: int, kind: pa.DataType) -> None:
+    numbers = [Decimal(first + n) if pa.types.is_decimal(kind) else first + n for n in range(5)]
+    ids = pa.array(numbers * 2, kind)
+    prepared = run("table", parquet(tmp_path / "own.parquet", stay_id=ids, seq=ids), tmp_path, icd="9")
+    assert set(stays(prepared)) == {str(first + n) for n in range(5)}
+
+
+def test_damaged_pages_and_text_give_one_sentence_without_a_cell(tmp_path: Path) -> None:
+    texts = pa.array([b"203\xb00"] * 10, pa.binary())
+    broken = pa.Array.from_buffers(pa.string(), 10, texts.buffers())
+    with pytest.raises(CohortError, match=r"^A Parquet file holds text that is not UTF-8") as caught:
+        run("table", parquet(tmp_path / "own.parquet", code=broken), tmp_path, icd="9")
+    assert "203" not in str(caught.value)
+    path = parquet(tmp_path / "own.parquet")
+    content = path.read_bytes()
+    path.write_bytes(content[:4] + bytes(200) + content[204:])
+    with pytest.raises(CohortError, match=r"^DuckDB could not read the tables"):
+        run("table", path, tmp_path, icd="9")
+
+
+CTRL_C = """
+import os, signal, threading
+from pathlib import Path
+from dx2px.cohort.engines import open_engine
+
+engine = open_engine("duckdb", Path("."))
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    with engine.plain_errors():
+        engine.connection.raw_sql("SELECT count(*) FROM range(10_000_000_000) WHERE range % 7 = 3").fetchall()
+except KeyboardInterrupt:
+    engine.close()
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_inside_duckdb_is_an_interrupt(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", CTRL_C]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.returncode) == ("interrupted\n", 0), done.stderr
 
 
 def test_two_files_of_one_table_are_refused(tmp_path: Path) -> None:

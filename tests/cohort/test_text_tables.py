@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dx2px.cohort import text_tables
+from dx2px.cohort import text_lines, text_tables
 from dx2px.cohort.text_tables import read_header, stage_delimited, stage_fixed_width
 from dx2px.errors import CohortError
 
@@ -34,7 +35,7 @@ def test_each_defect_is_set_aside_with_its_line_and_harms_no_neighbour(tmp_path:
     }
     assert [(bad.line, bad.reason) for bad in result.malformed] == [
         (5, "the line has 2 fields, but the header has 3"),
-        (6, "a quotation mark is not closed on this line"),
+        (6, "a quotation mark on this line is not closed or stands in the wrong place"),
         (8, "the line has 4 fields, but the header has 3"),
     ]
     assert (result.header, result.records, result.blank, result.lines) == (1, 4, 1, 9)
@@ -64,6 +65,69 @@ def test_mark_latin1_and_missing_last_line_end(tmp_path: Path) -> None:
     assert table["code"] == ["38600", "4280"]
 
 
+def test_a_line_that_is_not_utf8_does_not_change_its_neighbours(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("name,code\né,1\n".encode() + b"\xe9,2\n")
+    assert staged(path)[1]["name"] == ["é", "é"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\r\r\n"])
+def test_any_line_end_is_read(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(end.join(["a,b", "1,2", '"3",""', "5,6"]).encode())
+    result, table = staged(path)
+    assert table == {"line": [2, 3, 4], "a": ["1", "3", "5"], "b": ["2", "", "6"]}
+    assert (result.lines, result.malformed, result.ended) == (4, [], False)
+
+
+def test_a_stray_line_end_cuts_no_record(tmp_path: Path) -> None:
+    """The code 4280 must not become 42, and each part of the line is accounted for."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a,b\n1,42\r80\n2,3\n4,5\r\r6,7\n8,9\n")
+    result, table = staged(path)
+    assert table == {"line": [4, 8], "a": ["2", "8"], "b": ["3", "9"]}
+    assert [(bad.line, bad.reason) for bad in result.malformed] == [
+        (line, text_tables.STRAY_LINE_END) for line in (2, 3, 5, 7)
+    ]
+    assert (result.lines, result.blank) == (8, 1)
+
+
+@pytest.mark.parametrize("ending", ['3,"428', '3,"4280', '3,"4280",'])
+def test_a_file_cut_inside_a_quoted_field_gives_no_code(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f'"a","b"\n"1","2"\n{ending}')
+    result, table = staged(path)
+    assert table["b"] == (["2"] if ending != '3,"4280",' else ["2", "4280"])
+    assert len(result.malformed) == (ending != '3,"4280",')
+
+
+def test_no_record_swallows_another_while_the_counts_agree(tmp_path: Path) -> None:
+    """A quoted field over two lines makes one row of them, a lone carriage return two rows of another line."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'a,b\n1,"x\n2,y"\n3,z\r4,w\n5,v\n6"6,"u\n7,"t"\n')
+    result, table = staged(path)
+    assert table == {"line": [6, 8], "a": ["5", "7"], "b": ["v", "t"]}
+    assert [bad.line for bad in result.malformed] == [2, 3, 4, 5, 7]
+
+
+def test_a_hundred_thousand_columns_are_read_in_no_time(tmp_path: Path) -> None:
+    names = [f"c{number}" for number in range(100_000)]
+    path = tmp_path / "t.csv"
+    path.write_text(",".join(names) + "\n" + "," * 99_999 + "\n")
+    started = time.perf_counter()
+    assert len(read_header(path).columns) == 100_000
+    assert staged(path, columns=["c7", "c99999"])[0].records == 1
+    assert time.perf_counter() - started < 20  # a quadratic check takes minutes
+
+
+def test_a_file_of_one_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a,b\n" + b"x" * 300_000)
+    monkeypatch.setattr(text_lines, "LONGEST_LINE", 1000)
+    with pytest.raises(CohortError, match="not a text table"):
+        staged(path)
+
+
 def test_compressed_files_read_like_plain_ones(tmp_path: Path) -> None:
     text = b"a,b\n1,2\n3,4\n"
     plain, zipped, bzipped = tmp_path / "p.csv", tmp_path / "z.csv.gz", tmp_path / "b.csv.bz2"
@@ -77,7 +141,8 @@ def test_blocks_do_not_change_the_result(tmp_path: Path, monkeypatch: pytest.Mon
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "".join(f"{n},{'x' if n % 7 else chr(34)}\n" for n in range(200)))
     whole, table = staged(path)
-    monkeypatch.setattr(text_tables, "BLOCK_BYTES", 37)
+    monkeypatch.setattr(text_lines, "BLOCK_BYTES", 37)
+    monkeypatch.setattr(text_lines, "FIRST_BYTES", 37)
     cut, same = staged(path)
     assert same == table
     assert (cut.lines, cut.malformed) == (whole.lines, whole.malformed)
@@ -97,7 +162,9 @@ def test_trailing_commas_of_a_spreadsheet_are_harmless(tmp_path: Path) -> None:
     [
         (b"", "t.csv", "t.csv is empty"),
         (b"\xff\xfea\x00", "t.csv", "UTF-16"),
-        (b"a,b,a\n", "t.csv", "has the column a more than once"),
+        (b"a,b,a\n", "t.csv", "but 1 name is used more than once"),
+        (b"a,b\rc\n1,2\n", "t.csv", "stray line end"),
+        ("a,b\n".encode("utf-16-le"), "t.csv", "may be UTF-16"),
         (gzip.compress(b"a,b\n1,2\n" * 1000, mtime=0)[:30], "t.csv.gz", "incomplete or damaged"),
         (b"not gzip at all", "t.csv.gz", "incomplete or damaged"),
         (b"not bzip2 at all", "t.csv.bz2", "cannot be read"),

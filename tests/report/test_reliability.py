@@ -10,11 +10,13 @@ import pytest
 
 from dx2px import InputError
 from dx2px.report import reliability
+from dx2px.scoring.per_procedure import PerProcedure
 from dx2px.scoring.reliability import Agreement, Coverage, Reliability
 
 BINS = Agreement(np.array([0.01, 0.1, 0.5]), np.array([0.0, 0.12, 0.45]), np.array([9, 9, 9]), slope=0.97)
 TOP = Agreement(np.array([0.2, 0.6]), np.array([0.25, 0.55]), np.array([5, 5]), slope=None)
-TRUST = Reliability(1234, BINS, TOP, (Coverage(0.9, 0.91, 4.5),))
+NOTHING = PerProcedure(1.0, 0.5, (), None, None, 0)
+TRUST = Reliability(1234, BINS, TOP, (Coverage(0.9, 0.91, 4.5),), NOTHING)
 
 
 @pytest.mark.parametrize(("name", "start"), [("r.png", b"\x89PNG"), ("r.svg", b"<?xml"), ("r.pdf", b"%PDF")])
@@ -37,7 +39,7 @@ def test_points_are_the_bins_in_which_something_was_coded(monkeypatch: pytest.Mo
 
 def test_nothing_coded_makes_a_plot_too(tmp_path: Path) -> None:
     none = Agreement(np.array([0.01, 0.1]), np.zeros(2), np.array([9, 9]), slope=None)
-    reliability.save_reliability(Reliability(9, none, none, ()), tmp_path / "r.png")
+    reliability.save_reliability(Reliability(9, none, none, (), NOTHING), tmp_path / "r.png")
     assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
 
 

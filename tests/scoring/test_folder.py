@@ -32,6 +32,7 @@ from dx2px.scoring.folder import (
     files,
     read_folder,
     replacement,
+    tables,
     write_folder,
 )
 from dx2px.scoring.methods import METHODS
@@ -95,6 +96,7 @@ def vouch(contents: dict[str, bytes], **changes: Any) -> dict[str, bytes]:
     record["files"] = {
         name: config_file.sha256(data) for name, data in contents.items() if name != "config.json"
     }
+    record["sizes"] = {name: len(contents[name]) for name in record["files"]}
     if "weights.safetensors" in contents and "arrays" not in changes:
         try:
             loaded = safetensors.numpy.load(contents["weights.safetensors"])
@@ -321,9 +323,9 @@ def with_file(name: str, data: bytes) -> Callable[..., dict[str, bytes]]:
     return lambda contents: vouch(contents | {name: data})
 
 
-def parquet(table: pa.Table) -> bytes:
+def parquet(table: pa.Table, **options: Any) -> bytes:
     sink = io.BytesIO()
-    pq.write_table(table, sink)
+    pq.write_table(table, sink, **options)
     return sink.getvalue()
 
 
@@ -356,12 +358,12 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, bytes]], dict[str, bytes]], str]]
     "unknown method": (lambda c: vouch(c, method="oracle"), "does not know the method 'oracle'"),
     "undeclared shapes": (lambda c: vouch(c, arrays={}), "does not hold the arrays"),
     "pickle for weights": (
-        with_file("weights.safetensors", pickle.dumps(arrays())),
+        with_file("weights.safetensors", pickle.dumps(arrays())[:400].ljust(700, b".")),
         "not a readable safetensors",
     ),
     "numpy for weights": (
         with_file("weights.safetensors", b"\x93NUMPY\x01\x00"),
-        "not a readable safetensors",
+        "does not hold the arrays",
     ),
     "swapped codes": (
         with_vocabulary(lambda r: r["code"].__setitem__(slice(0, 2), r["code"][1::-1])),
@@ -396,7 +398,7 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, bytes]], dict[str, bytes]], str]]
         "saved split",
     ),
     "card not text": (with_file("MODEL_CARD.md", b"\xff\xfe"), "not UTF-8"),
-    "file unvouched": (lambda c: vouch(c, files={}), "does not know its"),
+    "file unvouched": (lambda c: vouch(c, files={}, sizes={}), "does not know its"),
 }
 
 
@@ -415,7 +417,112 @@ def test_other_things_than_folders_are_refused(tmp_path: Path) -> None:
     assert "no such folder" in refusal(tmp_path / "none")
     assert "is a file" in refusal(tmp_path / "file")
     assert "no config.json" in refusal(tmp_path / "empty")
-    assert "cannot be read" in refusal(tmp_path / "odd")
+    assert "config.json is not a regular file" in refusal(tmp_path / "odd")
+
+
+# What is no file, too large, or unpacks to too much: refused before it is read
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def endless(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def huge(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 200_000_000_000)
+
+
+def dangling(path: Path) -> None:
+    path.symlink_to("nowhere")
+
+
+NO_FILES = {
+    pipe: "is not a regular file",
+    endless: "is not a regular file",
+    huge: "more than the",
+    dangling: "link to a file that does not exist",
+}
+
+
+@pytest.mark.parametrize("name", sorted(files.ALLOWED))
+@pytest.mark.parametrize("make", NO_FILES)
+def test_only_regular_files_of_a_likely_size_are_read(
+    folder: Path, name: str, make: Callable[[Path], None]
+) -> None:
+    (folder / name).unlink()
+    make(folder / name)
+    assert f"{name} " in (message := refusal(folder))
+    assert NO_FILES[make] in message
+    if name == "config.json":
+        with pytest.raises(ModelError, match="no dx2px model"):
+            write_folder(folder, model())
+
+
+def test_a_link_to_a_regular_file_is_followed(tmp_path: Path, folder: Path) -> None:
+    (folder / "weights.safetensors").rename(tmp_path / "blob")
+    (folder / "weights.safetensors").symlink_to(tmp_path / "blob")
+    assert np.array_equal(read_folder(folder).arrays["U"], arrays()["U"])
+
+
+def test_sizes_are_checked_where_config_names_them_and_may_be_absent(folder: Path) -> None:
+    whole = bytes_of(folder)
+    record = json.loads(whole["config.json"])
+    assert record["sizes"] == {name: len(data) for name, data in whole.items() if name != "config.json"}
+    fill(folder, vouch(whole, sizes=record["sizes"] | {"MODEL_CARD.md": 3}))
+    assert "MODEL_CARD.md is damaged or was changed" in refusal(folder)
+    fill(folder, vouch(whole, sizes={"MODEL_CARD.md": 3}))
+    assert "size of each file" in refusal(folder)
+    for name in ("sizes", "kind", "format", "digest"):
+        del record[name]
+    fill(folder, whole | {"config.json": config_file.render(record)})
+    assert read_folder(folder).method == "e+sa+ma", "folders of earlier versions name no sizes"
+
+
+def rows(count: int, code: str = "icd9cm:4280") -> pa.Table:
+    def repeated(text: str) -> pa.Array:
+        return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), [text]).cast(pa.string())
+
+    columns = {"kind": repeated("diagnosis"), "index": np.zeros(count, np.int32), "code": repeated(code)}
+    return pa.table(columns | {"count": np.zeros(count, np.int64)}, schema=tables.VOCABULARY_COLUMNS)
+
+
+BOMBS = {
+    "rows": ("vocabulary.parquet", parquet(rows(300_000)), "more than 250,000 rows"),
+    "long text": ("vocabulary.parquet", parquet(rows(50, "icd9cm:" + "4" * 1000)), "too long for codes"),
+    "pieces": ("vocabulary.parquet", parquet(rows(2000), row_group_size=1), "too many pieces"),
+    "packing": ("vocabulary.parquet", parquet(rows(50), compression="zstd"), "packed in a way"),
+    "epochs": ("history.parquet", parquet(pa.table({"e": np.zeros(200_000)})), "more than 100,000 rows"),
+    "measures": (
+        "history.parquet",
+        parquet(pa.table({f"m{i}": [1] for i in range(101)})),
+        "too many of them",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_parquet_file_that_unpacks_to_too_much_is_refused(folder: Path, name: str) -> None:
+    file, data, expected = BOMBS[name]
+    fill(folder, vouch(bytes_of(folder) | {file: data}))
+    assert expected in refusal(folder)
+
+
+def test_a_split_with_gaps_is_refused(folder: Path) -> None:
+    gaps = pa.table({"part": pa.array([0, None], pa.int16())})
+    fill(folder, vouch(bytes_of(folder) | {"split.parquet": parquet(gaps)}))
+    assert "part of every stay" in refusal(folder)
+
+
+def test_settings_are_not_nested_deeply(folder: Path) -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(200):
+        deep = {"a": deep}
+    fill(folder, vouch(bytes_of(folder), settings=deep))
+    assert "nested too deeply" in refusal(folder)
 
 
 def test_all_flaws_are_reported_together(folder: Path) -> None:
@@ -640,7 +747,9 @@ def test_a_kill_at_any_moment_leaves_a_whole_model(folder: Path, way: str) -> No
 def test_nothing_in_the_package_could_run_code_from_a_file() -> None:
     source = Path(replacement.__file__).parents[2]
     risky = re.compile(r"\bpickle\b(?! anywhere)|torch\.load|allow_pickle=True|\beval\(|yaml\.load")
-    for path in [*source.glob("model/**/*.py"), *source.glob("inference/*.py")]:
+    paths = list(source.rglob("*.py"))
+    assert source / "answers" / "model.py" in paths
+    for path in paths:
         code = re.sub(r'""".*?"""|#.*', "", path.read_text(), flags=re.DOTALL)
         assert not risky.search(code), path
 

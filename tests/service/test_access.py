@@ -64,19 +64,87 @@ def test_names_of_the_loopback_are_trusted(client: TestClient, host: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8000", "localhost.evil.example", "", "localhost@evil"]
+    "host",
+    [
+        "evil.example",
+        "evil.example:8000",
+        "localhost.evil.example",
+        "",
+        "localhost@evil",
+        "localhost:1@evil.example",
+        "localhost:/cds-services/dx2px-order-select?",
+        "localhost:",
+        "localhost:8000/",
+        "localhost:8000:8000",
+        "localhost:123456",
+        "localhost:+80",
+        "localhost:8 0",
+        "localhost:\xb2",
+        "localhost, evil.example",
+        "localhost.",
+        ":8000",
+        "[::1",
+        "[::1]]:80",
+        "0.0.0.0:8000",
+    ],
 )
 @pytest.mark.parametrize("address", ["/", "/api/model", "/cds-services", "/metrics"])
 def test_other_names_are_not(client: TestClient, host: str, address: str) -> None:
-    answer = client.get(address, headers={"host": host})
+    answer = client.get(address, headers={b"host": host.encode("latin-1")})
     assert answer.status_code == 400
     assert answer.json()["type"] == "urn:dx2px:problem:untrusted-host"
+
+
+@pytest.mark.parametrize("address", ["/api/audit/", "/api/model/", "/cds-services/", "/livez/", "/page"])
+@pytest.mark.parametrize("host", ["localhost", "localhost:1@evil.example"])
+def test_nothing_is_redirected(connect: Connect, address: str, host: str) -> None:
+    """Behind a proxy that handles TLS, a redirect would lead to http, where the body would be sent in clear."""
+    client = connect(base_url="https://dx2px.example")
+    for method in ("GET", "POST", "HEAD"):
+        answer = client.request(method, address, headers={"host": host}, follow_redirects=False)
+        assert answer.status_code in (400, 404)
+        assert "location" not in answer.headers
 
 
 def test_further_names_can_be_trusted(connect: Connect) -> None:
     client = connect(trusted_hosts=("dx2px.hospital.example",))
     assert client.get("/api/model", headers={"host": "DX2PX.hospital.example"}).status_code == 200
     assert client.get("/livez", headers={"host": "10.0.0.1:8000"}).status_code == 200  # a probe knows no name
+
+
+def test_a_host_that_stands_for_all_is_no_name(connect: Connect) -> None:
+    for host in ("", "0.0.0.0", "::"):
+        client = connect(host=host, token=TOKEN, trusted_hosts=("a.example",))
+        for name in ("", ":8000", "0.0.0.0", "[::]"):
+            assert client.get("/", headers={"host": name}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "address", ["/livez", "/readyz", "/metrics", "/api/model", "/cds-services", "/openapi.json"]
+)
+def test_head_is_answered_like_get(client: TestClient, address: str) -> None:
+    head, get = client.head(address), client.get(address)
+    assert (head.status_code, get.status_code) == (200, 200)
+    assert head.headers["content-type"] == get.headers["content-type"]
+    refused = client.put(address)
+    assert (refused.status_code, refused.headers["allow"]) == (405, "GET, HEAD")
+
+
+def test_a_page_elsewhere_may_reach_a_private_network_if_its_origin_is_allowed(connect: Connect) -> None:
+    preflight = {
+        "origin": "https://a.example",
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "content-type",
+        "access-control-request-private-network": "true",
+    }
+    client = connect(allowed_origins=("https://a.example",))
+    allowed = client.options("/cds-services/dx2px-patient-view", headers=preflight)
+    assert allowed.status_code == 200
+    assert allowed.headers["access-control-allow-private-network"] == "true"
+    other = client.options("/cds-services", headers=preflight | {"origin": "https://b.example"})
+    assert other.status_code == 400
+    assert "access-control-allow-origin" not in other.headers
+    assert "access-control-allow-private-network" not in connect().options("/", headers=preflight).headers
 
 
 def test_other_sites_are_told_nothing_unless_asked_for(connect: Connect) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +89,12 @@ def nhds() -> TestClient:
     return TestClient(app, base_url="http://localhost:8000")
 
 
+@pytest.fixture(scope="module")
+def nhds_diagnoses() -> list[str]:
+    """As many diagnoses as a request may have."""
+    return list(Model.load().files.diagnoses)[::10][: schemas.MOST_CODES]
+
+
 @pytest.mark.parametrize("route", ["/api/recommend", "/api/explain"])
 def test_unknown_codes_tell_what_became_of_their_mapping(nhds: TestClient, route: str) -> None:
     told = nhds.post(route, json={"diagnoses": ["icd10cm:Z999999"], "map": True}).json()
@@ -99,6 +107,60 @@ def test_a_coverage_that_the_model_lacks_is_refused(nhds: TestClient, asked: dic
     answer = nhds.post("/api/recommend", json=asked | {"coverage": 0.02})
     assert answer.status_code == 409
     assert answer.json()["type"] == "urn:dx2px:problem:not-with-this-model"
+
+
+@pytest.mark.parametrize(
+    ("route", "listed", "more"),
+    [
+        ("/api/recommend", "recommendations", {}),
+        ("/api/explain", "procedures", {}),
+        ("/api/explain", "procedures", {"plan": "transport"}),
+    ],
+)
+def test_the_largest_answer_is_bounded_and_the_rest_is_had_on_request(
+    nhds: TestClient, nhds_diagnoses: list[str], route: str, listed: str, more: dict[str, str]
+) -> None:
+    """Reasons for all procedures of a set of 99 % coverage would be ten megabytes."""
+    asked = {"diagnoses": nhds_diagnoses, **more}
+    answer = nhds.post(route, json=asked | {"coverage": 0.99})
+    assert len(answer.content) < 1_000_000
+    told = answer.json()
+    assert told["with_reasons"] == schemas.MOST_TOP < told["coverage"]["set_size"] == len(told[listed])
+    first, rest = told[listed][: schemas.MOST_TOP], told[listed][schemas.MOST_TOP :]
+    assert all(len(one["because"]) == len(nhds_diagnoses) for one in first)
+    assert not any(one["because"] for one in rest)
+    named = [one["code"] for one in rest[-2:]]
+    explained = nhds.post("/api/explain", json=asked | {"procedures": named}).json()
+    assert [one["code"] for one in explained["procedures"]] == named
+    assert all(len(one["because"]) == len(nhds_diagnoses) for one in explained["procedures"])
+    assert "with_reasons" not in explained
+
+
+def test_health_is_answered_while_costly_requests_are_under_way(
+    nhds: TestClient, nhds_diagnoses: list[str]
+) -> None:
+    stays = [{"diagnoses": nhds_diagnoses, "procedures": []}] * 5
+    done: list[str] = []
+
+    async def call(method: str, path: str, body: bytes = b"") -> None:
+        headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+        scope = {"type": "http", "method": method, "path": path, "query_string": b"", "headers": headers}
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: Any) -> None:
+            assert message.get("status", 200) == 200
+
+        await nhds.app(scope, receive, send)  # type: ignore[arg-type]
+        done.append(path)
+
+    async def together() -> None:
+        audit = json.dumps({"stays": stays}).encode()
+        await asyncio.gather(*(call("POST", "/api/audit", audit) for _ in range(4)), call("GET", "/livez"))
+
+    asyncio.run(together())
+    assert done == ["/livez"] + ["/api/audit"] * 4
 
 
 def test_an_ambiguous_code_is_refused_without_being_named(client: TestClient) -> None:

@@ -10,11 +10,16 @@ from typing import Any
 import pytest
 
 from dx2px.service.config import Limits, ServiceConfig
-from dx2px.service.gate import Gate
+from dx2px.service.gate import ONCE, Gate
 from dx2px.service.metrics import Metrics
 from dx2px.service.observation import Observed
 
-SCOPE = {"type": "http", "method": "POST", "path": "/api/recommend", "headers": [(b"host", b"localhost")]}
+SCOPE: dict[str, Any] = {
+    "type": "http",
+    "method": "POST",
+    "path": "/api/recommend",
+    "headers": [(b"host", b"localhost")],
+}
 
 
 class Caller:
@@ -66,6 +71,33 @@ def test_an_announced_size_is_refused_unread() -> None:
     headers = [(b"host", b"localhost"), (b"content-length", b"99999999999999999999999")]
     caller = asyncio.run(Caller(stream(1000, 1000), headers=headers).call(gated(answer)))
     assert (caller.status, caller.read) == (413, 0)
+
+
+@pytest.mark.parametrize("name", sorted(ONCE))
+@pytest.mark.parametrize("value", [b"localhost", b"chunked", b"0"])
+def test_a_header_that_decides_is_sent_once(name: bytes, value: bytes) -> None:
+    """Two of the same are refused even if they agree: a proxy may have looked at the other one."""
+    headers = [*SCOPE["headers"], (name, value), (b"x-other", b"1"), (b"x-other", b"2"), (name, value)]
+    assert asyncio.run(Caller(headers=headers).call(gated(answer))).status == 400
+
+
+@pytest.mark.parametrize(
+    ("coding", "status"),
+    [
+        (b"chunked", 200),
+        (b"Chunked ", 200),
+        (b"gzip, chunked", 400),
+        (b"chunked, gzip", 400),
+        (b"chunked, chunked", 400),
+        (b"gzip", 400),
+        (b"identity", 400),
+        (b"xchunked", 400),
+        (b"", 400),
+    ],
+)
+def test_only_chunks_are_undone(coding: bytes, status: int) -> None:
+    headers = [(b"host", b"localhost"), (b"transfer-encoding", coding)]
+    assert asyncio.run(Caller(stream(10, 1), headers=headers).call(gated(answer))).status == status
 
 
 def test_all_bodies_together_have_a_limit() -> None:

@@ -22,7 +22,13 @@ GOOD: dict[str, dict[str, Any]] = {
     "/cds-services/dx2px-patient-view": HOOK,
     "/cds-services/dx2px-order-select": HOOK | {"hook": "order-select"},
     "/cds-services/dx2px-patient-view/feedback": {
-        "feedback": [{"card": "1", "outcome": "accepted", "outcomeTimestamp": "2026-01-01T00:00:00Z"}]
+        "feedback": [
+            {
+                "card": "d1577c69-dfbe-44ad-ba6d-3e05e953b2ea",
+                "outcome": "overridden",
+                "outcomeTimestamp": "2026-01-01T00:00:00Z",
+            }
+        ]
     },
 }
 ROUTES = list(GOOD)
@@ -163,6 +169,14 @@ def test_a_problem_lists_ten_flaws_at_most(client: TestClient) -> None:
 def test_only_json_is_taken(client: TestClient, route: str, content_type: str) -> None:
     body = json.dumps(GOOD[route]).encode()
     is_problem(send(client, route, body, content_type=content_type), 415)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "x-CANARY", "identity, gzip"])
+@pytest.mark.parametrize("route", ROUTES)
+def test_encoded_bodies_are_not_decoded(client: TestClient, route: str, coding: str) -> None:
+    body = json.dumps(GOOD[route]).encode()
+    is_problem(send(client, route, body, content_encoding=coding), 415)
+    is_problem(send(client, route, body, transfer_encoding="gzip, chunked"), 400)
 
 
 def test_json_may_say_that_it_is_utf_8(client: TestClient) -> None:

@@ -38,6 +38,18 @@ BODIES: list[Any] = [
         ]
     },
     {"feedback": [{"card": CANARY, "outcome": CANARY}]},
+    {
+        "feedback": [
+            {
+                "card": "d1577c69-dfbe-44ad-ba6d-3e05e953b2ea",
+                "outcome": "overridden",
+                "outcomeTimestamp": "2026-01-01T00:00:00Z",
+                "overrideReason": {"reason": {"code": CODE, "system": CANARY}, "userComment": CANARY},
+            }
+        ]
+    },
+    HOOK
+    | {"prefetch": {"conditions": {"resourceType": "OperationOutcome", "issue": [{"diagnostics": CANARY}]}}},
     CANARY,
 ]
 RAW = [
@@ -71,6 +83,8 @@ def send_all(client: TestClient, headers: dict[str, str]) -> list[Any]:
         answers.append(client.request(CANARY, path, headers=headers))
     answers.append(client.get("/livez", headers=headers | {"host": f"{CANARY}.example"}))
     answers.append(client.get("/api/model", headers=headers | {"host": f"{CANARY}.example"}))
+    answers.append(client.get("/api/model/", headers=headers | {"host": f"localhost:1@{CANARY}.example"}))
+    answers.append(client.post("/api/audit", headers=headers | {"content-encoding": CANARY}))
     return answers
 
 

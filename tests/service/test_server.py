@@ -286,6 +286,36 @@ def test_a_reload_takes_the_new_model_and_drops_no_request(
     assert set(statuses) == {200}
 
 
+# A model folder whose reading never ends, as if it held a pipe that nobody writes to.
+ENDLESS = f"""
+import os
+from dx2px.service import served, server
+server._Server.reload_seconds = 0.5
+served.Served.read = lambda self: open(os.environ["DX2PX_TEST_PIPE"]).read()
+{STARTER}
+"""
+
+
+def test_a_reload_that_never_ends_leaves_the_service_responsive(
+    model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.setenv("DX2PX_TEST_PIPE", str(tmp_path / "pipe"))
+    running = Process(model_folder, tmp_path / "log", sys.executable, "-c", ENDLESS, str(model_folder))
+    refused = "reload refused, the old model stays in use: the folder could not be read in 0.5 seconds"
+    running.process.send_signal(signal.SIGHUP)
+    running.wait_for(refused)
+    assert running.post()[0] == 200
+    running.process.send_signal(signal.SIGHUP)
+    running.wait_for(f"(?s){refused}.*{refused}")
+    running.process.send_signal(signal.SIGHUP)
+    assert json.loads(running.get("/livez")) == {"status": "alive"}
+    code, seconds = running.stop()
+    assert code == 0
+    assert seconds < 10
+    assert "Traceback" not in running.log.read_text()
+
+
 def test_a_stop_finishes_what_is_under_way_even_with_half_open_sockets(
     model_folder: Path, tmp_path: Path
 ) -> None:

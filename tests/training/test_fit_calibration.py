@@ -169,6 +169,6 @@ def test_scores_that_are_no_numbers_are_refused() -> None:
 def test_what_is_printed_are_plain_numbers(fitted: Stages, validation: World) -> None:
     scores = validation.scores(SCORES["logits"])
     record = reliability(fitted("logits"), scores, validation.rows, validation.procedures).to_dict()
-    assert list(record) == ["stays", "all", "top10", "coverage"]
+    assert list(record) == ["stays", "all", "top10", "coverage", "procedures"]
     assert set(record["all"]) == {"ece", "slope"}
     assert [one["target"] for one in record["coverage"]] == [0.8, 0.9, 0.95]

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
@@ -30,6 +31,9 @@ from dx2px.version import __version__
 
 MOST = 100_000
 SUFFIXES = (".parquet", ".csv")
+# A text that spreadsheets would run as a formula (OWASP, "CSV injection"). An apostrophe in front prevents that; texts
+# that already have one get another, so that taking one away always gives back the text.
+_FORMULA = r"^('*[=+\-@\t\r\n＝＋－＠])"
 
 Progress = Callable[[int], None]
 
@@ -47,6 +51,12 @@ class FileAudit:
     def left_out(self) -> int:
         """Findings that were counted but not kept."""
         return self.counts.findings - len(self.findings)
+
+    @property
+    def formula_ids(self) -> int:
+        """Findings whose `stay_id` a spreadsheet would run as a formula; a CSV file has an apostrophe before it."""
+        ids = self.findings.column("stay_id")
+        return int(pc.sum(pc.match_substring_regex(ids, _FORMULA)).as_py() or 0) if _is_text(ids.type) else 0
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the findings as CSV or Parquet, by the file's ending; completely or not at all."""
@@ -144,7 +154,16 @@ def _write_csv(findings: pa.Table, path: Path) -> None:
         ["; ".join(map(_reason, reasons)) for reasons in findings.column("because").to_pylist()], pa.string()
     )
     flat = findings.set_column(findings.schema.get_field_index("because"), "because", because)
+    for place, field in enumerate(flat.schema):
+        if _is_text(field.type):
+            flat = flat.set_column(
+                place, field, pc.replace_substring_regex(flat.column(place), _FORMULA, r"'\1")
+            )
     pyarrow.csv.write_csv(flat, path)
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
 
 
 def _reason(reason: dict[str, Any]) -> str:

@@ -107,7 +107,9 @@ class Procedure:
     probability: float | None = None  # None also where the model has no calibration
     score: float | None = None  # what it is ranked by; its unit is the method's
     rank: int | None = None  # among all procedures of the model
-    because: tuple[Reason, ...] = ()  # largest share first; shares sum to 1
+    because: tuple[
+        Reason, ...
+    ] = ()  # largest share first; shares sum to 1; empty without a column in the plan
 
     def to_dict(self) -> dict[str, Any]:
         return {**vars(self), "because": [dict(vars(reason)) for reason in self.because]}
@@ -127,6 +129,7 @@ class Answer:
     """What a model answers about one stay.
 
     Rows of the plan are the known and backed-off diagnoses, its columns the known procedures, both in the order listed.
+    If reasons were asked for only the first procedures, the others have no column.
     """
 
     source: Source
@@ -144,6 +147,9 @@ class Answer:
     def _stated(self) -> dict[str, Any]:
         """The entries that an answer has only where they were asked for."""
         record: dict[str, Any] = {}
+        explained = len(self.plan.procedures)
+        if 0 < explained < sum(procedure.status == "known" for procedure in self.procedures):
+            record["with_reasons"] = explained
         if self.coverage is not None:
             record["coverage"] = asdict(self.coverage)
         if self.mapping is not None:

@@ -40,12 +40,14 @@ class Stay:
     mapping: tuple[Mapped, ...] | None
 
     def explained(self, known: Sequence[Found], plan: Plan) -> list[Procedure]:
-        """The procedures that are the plan's columns, with their numbers and their reasons."""
+        """The procedures with their numbers; the first of them, the plan's columns, with their reasons."""
         chosen = np.array([found.index for found in known])
         ranks = places(self.scores[None, :], np.zeros(len(chosen), np.int64), chosen).tolist()
         scores = self.scores[chosen].tolist()
         likely = [None] * len(chosen) if self.probabilities is None else self.probabilities[chosen].tolist()
-        numbers = zip(known, likely, scores, ranks, self._reasons(plan.shares), strict=True)
+        reasons = self._reasons(plan.shares)
+        reasons += [()] * (len(known) - len(reasons))
+        numbers = zip(known, likely, scores, ranks, reasons, strict=True)
         return [Procedure(found.code, found.title, found.status, *rest) for found, *rest in numbers]
 
     def _reasons(self, shares: Doubles) -> list[tuple[Reason, ...]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -23,6 +22,7 @@ from dx2px.cli import (
     reporting,
     service,
 )
+from dx2px.cli.console import stop_signals
 from dx2px.cli.help import Command
 from dx2px.errors import Dx2pxError
 from dx2px.version import __version__
@@ -34,7 +34,9 @@ EXTRA_OF_MODULE = {
     "pyspark": "spark",
     "google": "bigquery",
     "matplotlib": "train",
+    "scipy": "train",
     "sklearn": "train",
+    "threadpoolctl": "train",
     "markdown_it": "train",
     "torch": "train",
     "numba": "train",
@@ -87,12 +89,6 @@ def options(
     pass
 
 
-# For commands whose first sentence is too long for the list of commands at 80 columns.
-SUMMARIES: dict[Callable[..., None], str] = {
-    benchmarks.benchmark: "Compare methods on cohorts by cross-validation.",
-    benchmarks.sweep: "Show how F1 depends on one setting of the paper's model.",
-    faithfulness.faithfulness: "Measure whether explanations are true.",
-}
 for command in (
     demo.demo,
     cohorts.prepare,
@@ -114,30 +110,45 @@ for command in (
     reporting.report,
     service.serve,
 ):
-    app.command(cls=Command, short_help=SUMMARIES.get(command))(command)
+    app.command(cls=Command)(command)
 
 
 def main() -> None:
-    """Run the command line. Exit code 0: done; 1: the input was wrong; 2: wrong usage."""
+    """Run the command line.
+
+    Exit code 0: done; 1: the input was wrong; 2: wrong usage; 130: stopped by Ctrl-C; 143: ended by SIGTERM.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that lacks a character, as some on Windows lack μ, shows its number instead.
             stream.reconfigure(errors="backslashreplace")
-    try:
-        app()
-    except Dx2pxError as error:
-        _fail(str(error))
-    except ModuleNotFoundError as error:
+    with stop_signals() as received:
+        try:
+            app()
+        except BaseException as error:
+            if received:  # libraries turn a signal into errors of their own
+                sys.exit(128 + received[0])
+            if not isinstance(error, Exception):
+                raise
+            _fail(_sentence(error))
+
+
+def _sentence(error: Exception) -> str:
+    """What went wrong, for the user; an error that nobody foresaw is raised again."""
+    if isinstance(error, Dx2pxError):
+        return str(error)
+    if isinstance(error, ModuleNotFoundError):
         extra = EXTRA_OF_MODULE.get((error.name or "").partition(".")[0])
         if extra is None:
-            raise
-        _fail(f"This command needs {error.name}, which is not installed: pip install 'dx2px[{extra}]'.")
-    except PermissionError as error:
-        _fail(
+            raise error
+        return f"This command needs {error.name}, which is not installed: pip install 'dx2px[{extra}]'."
+    if isinstance(error, PermissionError):
+        return (
             f"There is no permission to use {error.filename}: change its permissions or name another place."
         )
-    except OSError as error:
-        _fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}.")
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}."
+    raise error
 
 
 def _fail(message: str) -> None:

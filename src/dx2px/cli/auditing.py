@@ -116,6 +116,11 @@ def _report(found: FileAudit, out: Path, worklist: Path | None) -> None:
     )
     if found.left_out:
         remark(f"Counted but not kept: {counted(found.left_out, 'weaker finding')}.")
+    if out.suffix.lower() == ".csv" and found.formula_ids:
+        remark(
+            f"{counted(found.formula_ids, 'finding')} with a stay id that a spreadsheet would run as a formula (it "
+            "begins with =, +, -, @ or a control character): in the CSV file an apostrophe stands before the id."
+        )
     places = f"{out}" if worklist is None else f"{out}, the worklist is in {worklist}"
     remark(f"The findings are in {places}. They hold ids of stays: keep them as safe as the stays.")
     remark(f"A finding is a reason to look, not proof of a mistake. {NOT_ADVICE}")

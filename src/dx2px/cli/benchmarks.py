@@ -42,10 +42,11 @@ def benchmark(
     ] = None,
     jobs: Jobs = 1,
 ) -> None:
-    """Cross-validate methods on cohorts: tables with intervals, paired comparisons, a plot.
+    """Compare methods on cohorts by cross-validation.
 
-    OUT gets results.md, .tex, .html, .png, comparisons.md, runs.parquet (one row per run) and hits.parquet (the hits of
-    each test stay). An interrupted benchmark goes on where it stopped. A run that fails is shown with its reason.
+    Makes tables with intervals, paired comparisons and a plot. OUT gets results.md, .tex, .html, .png, comparisons.md,
+    runs.parquet (one row per run) and hits.parquet (the hits of each test stay). An interrupted benchmark goes on where
+    it stopped. A run that fails is shown with its reason.
     """
     sleep_while_waiting()
     files = [*(cohorts or []), *(cohort or [])]
@@ -77,7 +78,10 @@ def sweep(
     run_folds: Annotated[int, typer.Option(help="Run only this many folds, the first ones.")] = 3,
     jobs: Jobs = 1,
 ) -> None:
-    """Show how F1 depends on the dimension, the transport weight or the number of heads, as in the paper's figure."""
+    """Show how F1 depends on one setting of the paper's model.
+
+    The setting is the dimension, the transport weight or the number of heads, as in the paper's figure.
+    """
     sleep_while_waiting()
     check_cohorts(cohort)
     from dx2px.lab.benchmark.files import write_sweep

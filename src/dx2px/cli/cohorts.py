@@ -44,6 +44,10 @@ def prepare(
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail if more than 1 % of the entries are rejected.")
     ] = False,
+    max_rejected: Annotated[
+        float,
+        typer.Option(help="Fail if more than this share of the entries is rejected.", min=0, max=1),
+    ] = 0.25,
     json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
     stay_column: Annotated[
         str | None, typer.Option(help="Column with the id of the stay.", rich_help_panel=COLUMNS)
@@ -122,6 +126,7 @@ def prepare(
             min_count=min_count,
             options=options,
             strict=strict,
+            max_rejected=max_rejected,
             say=say,
         )
     _show_prepared(prepared, json)

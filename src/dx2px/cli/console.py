@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -168,6 +171,34 @@ def _shown(cell: Any) -> str:
 
 def _is_number(text: str) -> bool:
     return text.replace(",", "").replace(".", "").replace("%", "").replace("–", "0").strip().isdigit()
+
+
+@contextmanager
+def stop_signals() -> Iterator[list[int]]:
+    """Let SIGTERM end the command as Ctrl-C does, so that nothing half written stays; yield the signals received.
+
+    Not under torchrun, which ends its processes by SIGTERM while they wait for each other in compiled code, where
+    Python would notice the signal too late. The next run removes what they leave.
+    """
+    received: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        sys.exit(128 + number)
+
+    wanted = [signal.SIGINT] if "TORCHELASTIC_RUN_ID" in os.environ else [signal.SIGINT, signal.SIGTERM]
+    usual = (signal.SIG_DFL, signal.default_int_handler)  # a signal that is ignored stays ignored
+    main_thread = threading.current_thread() is threading.main_thread()
+    before = {one: signal.getsignal(one) for one in wanted if main_thread and signal.getsignal(one) in usual}
+    for one in before:
+        signal.signal(one, note)
+    try:
+        yield received
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 def sleep_while_waiting() -> None:

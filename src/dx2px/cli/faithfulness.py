@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +13,7 @@ import typer
 
 from dx2px.cli.console import print_table, remark, sleep_while_waiting, working
 from dx2px.errors import InputError
+from dx2px.words import counted
 
 if TYPE_CHECKING:
     from dx2px.lab.faithfulness import Subject
@@ -17,18 +21,21 @@ if TYPE_CHECKING:
 
 def faithfulness(
     models: Annotated[
-        list[Path], typer.Argument(help="Model folders; several are also compared with each other.")
+        list[Path],
+        typer.Argument(
+            help="Model folders, or names of models in the package; several are also compared with each other."
+        ),
     ],
     cohort: Annotated[Path, typer.Argument(help="A cohort file.")],
     out: Annotated[Path, typer.Option(help="Folder for faithfulness.json, faithfulness.md and the figures.")],
     samples: Annotated[int, typer.Option(help="How many stays to use, at most.", min=1)] = 2000,
     seed: Annotated[int, typer.Option(help="Seed of the sample and all draws.", min=0)] = 0,
 ) -> None:
-    """Measure whether explanations are true, on stays that the models did not learn from.
+    """Measure whether explanations are true.
 
-    Removes the diagnosis that an explanation names and measures how far the procedure's score falls; compares several
-    models of one method with each other; on synthetic cohorts, compares with the planted causes.
-    docs/faithfulness.md explains the numbers.
+    Uses stays that the models did not learn from. Removes the diagnosis that an explanation names and measures how far
+    the procedure's score falls; compares several models of one method with each other; on synthetic cohorts, compares
+    with the planted causes. docs/faithfulness.md explains the numbers.
     """
     sleep_while_waiting()
     from dx2px.lab.faithfulness import StudyConfig, study
@@ -38,8 +45,8 @@ def faithfulness(
 
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file; the results need a folder.")
-    subjects = [_subject(path) for path in models]
-    with working("faithfulness") as say:
+    subjects = [_subject(model) for model in models]
+    with working("faithfulness") as say, _unconverged_in_one_remark():
         record = study(subjects, cohort, StudyConfig(samples, seed), say)
     out.mkdir(parents=True, exist_ok=True)
     write_text(
@@ -51,10 +58,30 @@ def faithfulness(
     remark(f"The results are in {out}.")
 
 
-def _subject(path: Path) -> Subject:
+@contextmanager
+def _unconverged_in_one_remark() -> Iterator[None]:
+    """Count the batches of transport plans that did not converge, instead of a warning for each."""
+    from dx2px.methods.paper.transport import ConvergenceWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        yield
+    worst = [one for one in caught if issubclass(one.category, ConvergenceWarning)]
+    for one in caught:
+        if one not in worst:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    if worst:
+        remark(
+            f"Transport plans stopped before they converged, {counted(len(worst), 'time')}; {worst[0].message}."
+        )
+
+
+def _subject(model: Path) -> Subject:
+    from dx2px.answers.shipped import model_path
     from dx2px.lab.faithfulness import Subject
     from dx2px.scoring.folder import read_folder
 
+    path = model_path(model)
     return Subject(path.resolve().name, read_folder(path))
 
 

@@ -68,7 +68,8 @@ def train(
         ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue from the checkpoint of an interrupted run.")
+        bool,
+        typer.Option("--resume", help="Continue from the checkpoint of an interrupted run, if there is one."),
     ] = False,
     dim: Annotated[
         int, typer.Option(help="Dimension of the code vectors.", max=10_000, rich_help_panel=LEARNING)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dx2px.cohort import Cohort
     from dx2px.cohort.projection import ProjectionCounts
     from dx2px.scoring.metrics import Metrics
+    from dx2px.scoring.per_procedure import PerProcedure
     from dx2px.scoring.reliability import Reliability
 
 PartName = StrEnum("PartName", ["test", "train", "all"])
@@ -56,6 +57,8 @@ def evaluate(
     from dx2px.scoring.metrics import evaluate as measure
 
     if plot is not None:
+        import matplotlib  # noqa: F401 - if it is missing, say so before the work
+
         from dx2px.report.figures import check_format
 
         check_format(plot)
@@ -72,7 +75,8 @@ def evaluate(
         raise InputError("The model has no calibration, so there is nothing to plot: train it again.")
     if json:
         extra: dict[str, Any] = {} if counts is None else {"projection": counts.to_dict()}
-        extra |= {} if trust is None else {"calibration": trust.to_dict()}
+        if trust is not None:
+            extra |= {"log_loss": trust.procedures.log_loss, "calibration": trust.to_dict()}
         extra |= {"backed_off": len(loaded.files.diagnoses) - known} if back_off else {}
         print_json({**metrics.to_dict(), "part": measured.part, **extra})
     else:
@@ -110,9 +114,24 @@ def show_reliability(trust: Reliability) -> None:
         for pairs, one in (("all procedures", trust.all), ("ten most probable per stay", trust.top))
     ]
     print_table("Calibration (0 is the best error, 1 the best slope)", ["", "expected error", "slope"], rows)
+    _show_procedures(trust.procedures)
     sets = [[f"{one.target:.0%}", f"{one.recall:.1%}", f"{one.set_size:.1f}"] for one in trust.coverage]
     columns = ["share asked for", "share held", "procedures per set"]
     print_table("Sets made to hold a share of a stay's procedures (recommend --coverage)", columns, sets)
+
+
+def _show_procedures(found: PerProcedure) -> None:
+    """How right the probabilities are procedure by procedure, in a few lines."""
+    from dx2px.scoring.per_procedure import NOTICED
+
+    rows: list[list[Any]] = [["log loss per stay", f"{found.log_loss:.3f}"]]
+    if found.mean_gap is not None and found.by_chance is not None:
+        gap = f"{100 * found.mean_gap:.1f} points (by chance {100 * found.by_chance:.1f})"
+        rows.append([f"predicted and observed differ at {NOTICED:.0%} and more, mean", gap])
+    if found.expected_over_observed is not None:
+        low, high = found.expected_over_observed
+        rows.append(["expected / observed stays, 5 to 95 % of procedures", f"{low:.2f} to {high:.2f}"])
+    print_table("Procedure by procedure", ["measure", "value"], rows)
 
 
 def show_metrics(metrics: Metrics, title: str) -> None:

@@ -79,6 +79,8 @@ def write_report(
         raise InputError(
             f"--map: models of the method {loaded.files.method!r} have no vectors of codes to map."
         )
+    if {"U", "V"} <= loaded.files.arrays.keys():
+        import sklearn  # noqa: F401 - it draws the map of the codes; if it is missing, say so before the work
     from dx2px.report.embedding import save_map
     from dx2px.report.page import ReportConfig, measure, save_report
 

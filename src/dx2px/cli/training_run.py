@@ -67,6 +67,10 @@ class Run:
                 **options,
             )
             assert isinstance(model, LearnedModel)
+            if processes.first and options.get("resume") and not checkpoint_path(self.out).exists():
+                remark(
+                    f"There is no checkpoint {checkpoint_path(self.out)}: training starts from the beginning."
+                )
             trained = self._learn(model, processes.first)
         stopped = model.outcome is not None and not model.outcome.finished
         if stopped and processes.first:

@@ -23,7 +23,7 @@ from dx2px.codes.systems import System
 from dx2px.codes.text import dot_place, has_shape, normalize, squeeze
 from dx2px.errors import CodeError
 
-_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?")
+_NUMBER = re.compile(r"[0-9]{1,20}(?:\.[0-9]{0,20})?")  # longer ones come from no code
 _POWER_OF_TEN = re.compile(r"[0-9]+(?:\.[0-9]*)?E[+-][0-9]+|[0-9]+\.[0-9]*E[0-9]+")
 _SHARE_EXPLAINED = 1 / 200
 _LONGEST = {System.ICD9CM: 5, System.ICD9PCS: 4, System.ICD10PCS: 7}

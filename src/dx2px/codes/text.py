@@ -26,22 +26,29 @@ _EXPECTED = {
     System.ICD10PCS: "7 letters or digits, neither I nor O, and no dot",
 }
 
-# Blanks of every script, zero-width characters, byte-order marks and other invisible control characters.
-_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+")
-_PADDING = "-=\"'`´‘’‚“”„«»"  # NHDS pads with hyphens; exports leave quotes, or ="0389"
+# Blanks of every script, zero-width characters and byte-order marks: invisible, and harmless around a code. Inside a
+# code they may stand for a lost character, and so may a control character anywhere: such a text is not a code.
+_BLANKS = (
+    " \t\n\r\f\v\u00a0\u00ad\u1680\u180e\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u202f\u205f\u2060\u2061\u2062"
+    "\u2063\u2064\u3000\ufeff"
+)
+_QUOTES = "\"'`´‘’‚“”„«»"
+_BEFORE = _BLANKS + _QUOTES + "="  # exports leave quotes, or ="0389"
+_AFTER = _BLANKS + _QUOTES + "-"  # NHDS pads with hyphens
 _LONGEST_SHOWN = 40
 
 
 def clean(text: str) -> str:
-    """The text in upper case, without blanks, dots, surrounding quotes and `-` padding."""
-    return squeeze(text.replace(".", ""))
+    """The text in upper case, without dots, surrounding blanks and quotes, and `-` padding."""
+    return squeeze(squeeze(text).replace(".", ""))
 
 
 def normalize(text: str, system: System) -> str:
     """The canonical code of a text whose system is known.
 
     Args:
-        text: The code as written, with or without dot, blanks, quotes and system prefix.
+        text: The code as written, with or without dot, surrounding blanks and quotes, and system prefix.
         system: The system it belongs to.
 
     Returns:
@@ -52,6 +59,7 @@ def normalize(text: str, system: System) -> str:
     """
     squeezed = squeeze(text)
     prefix, colon, bare = squeezed.rpartition(":")
+    bare = bare.lstrip(_BEFORE)
     if colon and prefix.lower() != system:
         raise CodeError(f"{_shown(text)} names another system where {_article(system)} code is expected.")
     if not has_shape(bare.replace(".", ""), system) or not dot_fits(bare, system):
@@ -112,7 +120,8 @@ _PREFIXES = frozenset(system.value for system in System)
 
 def squeeze(text: str) -> str:
     """Like `clean`, but keeps the dots."""
-    return _BLANKS.sub("", text).upper().strip(_PADDING)
+    bare = text.lstrip(_BEFORE).rstrip(_AFTER)
+    return bare.upper() if bare.isascii() else bare  # the capital of some other letters is one of ours
 
 
 def dot_place(bare: str, system: System) -> int:

@@ -18,6 +18,7 @@ from dx2px.cohort.accounting import Counts, Prepared
 from dx2px.cohort.counting_writer import CountingWriter
 from dx2px.cohort.engines import Engine, open_engine
 from dx2px.cohort.file import CohortWriter, beside
+from dx2px.cohort.refusals import MAX_REJECTED, Limits, check_kinds, check_not_empty, unended
 from dx2px.cohort.rejects import Found, count_reasons, write_rejects
 from dx2px.cohort.sources import SourceOptions, source
 from dx2px.cohort.sources.entries import Extract
@@ -30,14 +31,12 @@ from dx2px.cohort.verdicts import (
     Written,
     guess_version,
     judge,
-    sentence,
     with_version,
 )
 from dx2px.errors import CohortError
 from dx2px.storage import atomic_path, check_place
 from dx2px.words import counted
 
-TOLERATED_REJECTS = 0.01  # the share of rejected entries above which `prepare` warns
 Say = Callable[[str], None]
 
 
@@ -50,6 +49,7 @@ def prepare(
     min_count: int = 1,
     options: SourceOptions | None = None,
     strict: bool = False,
+    max_rejected: float = MAX_REJECTED,
     say: Say = lambda message: None,
 ) -> Prepared:
     """Build a cohort file from the tables of a source.
@@ -65,13 +65,16 @@ def prepare(
         min_count: Keep codes that at least this many stays have.
         options: ICD version and column names; needed only where they cannot be guessed.
         strict: Raise an error if more than 1 % of the entries are rejected, instead of a warning.
+        max_rejected: Raise an error if more than this share of the entries is rejected. Entries that the source itself
+            calls something else than ICD diagnoses and procedures do not count here.
         say: Called with a few words at each step, to show progress.
 
     Returns:
         The files written, the counts (read, rejected by reason, used, kept), what was guessed, and warnings.
 
     Raises:
-        CohortError: The tables cannot be read or used, or no stay is left.
+        CohortError: The tables cannot be read, too much of them is rejected, diagnoses and procedures look swapped, or
+            no stay is left.
         InputError: There is no such source or engine, or the output cannot be written.
     """
     outputs = (Path(out), beside(Path(out), "rejects"))
@@ -79,6 +82,7 @@ def prepare(
         check_place(written)
     if min_count < 1:
         raise CohortError(f"The minimum count must be at least 1, not {min_count}.")
+    limits = Limits(max_rejected, strict)
     options = options or SourceOptions()
     extract_entries = source(source_name)
     with tempfile.TemporaryDirectory(prefix="dx2px-") as folder:
@@ -90,7 +94,7 @@ def prepare(
                 extract = extract_entries(tables, options)
                 for written in outputs:
                     _check_not_read(tables, written)
-                job = _Job(source_name, Path(out), min_count, options, strict, say, opened, tables)
+                job = _Job(source_name, Path(out), min_count, options, limits, say, opened, tables)
                 return job.run(extract)
         finally:
             opened.close()
@@ -118,21 +122,22 @@ class _Job:
     out: Path
     min_count: int
     options: SourceOptions
-    strict: bool
+    limits: Limits
     say: Say
     engine: Engine
     tables: Tables
 
     def run(self, extract: Extract) -> Prepared:
+        self.limits.check_lines(self.tables.staged)
         self.say("judging codes")
-        entries, verdicts = self._judge(extract)
+        entries, verdicts, warnings = self._judge(extract)
         codes = tuple(sorted({verdict.code for verdict in verdicts.items if verdict.code}))
         lent = self.engine.lend(assembly.verdict_table(verdicts.items, codes))
         judged = assembly.apply_verdicts(entries, lent, codes)
         judged = replace(judged, entries=self.engine.keep("judged", judged.entries))
         found = count_reasons(self.engine, judged)
         rejected, usable = self._reasons(found)
-        warnings = self._excess(rejected, usable)
+        warnings += self.limits.check_entries(rejected, usable)
         self.say("building stays")
         chosen = self._choose(judged)
         rejects_path = beside(self.out, "rejects")
@@ -144,14 +149,15 @@ class _Job:
                 for batch in assembly.stay_batches(self.engine, stays, judged.codes):
                     sink.add(batch)
                 counts = self._counts(extract, judged, chosen, rejected, usable, verdicts, sink)
-                self._check_not_empty(counts)
+                check_not_empty(counts, self.min_count)
                 writer.describe(self._provenance(counts))
         if sink.shared_stays:
             warnings += (
                 f"{counted(sink.shared_stays, 'stay has', 'stays have')} more than one patient id; "
                 "the first in text order is kept.",
             )
-        return Prepared(self.out, rejects_path, counts, (*extract.notes, *verdicts.notes), warnings)
+        notes = (*extract.notes, *verdicts.notes, *unended(self.tables.staged))
+        return Prepared(self.out, rejects_path, counts, notes, warnings)
 
     def _choose(self, judged: assembly.Judged) -> _Chosen:
         """The usable entries, narrowed down step by step."""
@@ -203,18 +209,19 @@ class _Job:
         self._check(counts, {entries, entries if extract.rows is None else extract.rows})
         return counts
 
-    def _judge(self, extract: Extract) -> tuple[Any, Verdicts]:
+    def _judge(self, extract: Extract) -> tuple[Any, Verdicts, tuple[str, ...]]:
         """Judge the distinct code texts; if the source does not give their ICD version, find it first."""
         entries = extract.entries
         texts = self._texts(entries)
+        warnings = check_kinds(texts)
         unversioned = [written for written in texts if written.version is None]
         if not unversioned:
-            return entries, judge(texts, extract.numeric)
+            return entries, judge(texts, extract.numeric), warnings
         version = guess_version(unversioned)
         entries = entries.mutate(version=entries.version.fill_null(ibis.literal(version, "int8")))
         verdicts = judge(with_version(texts, version), extract.numeric)
         note = f"The codes are read as ICD-{version} (guessed, since nearly all of them are listed there)."
-        return entries, replace(verdicts, notes=(note, *verdicts.notes))
+        return entries, replace(verdicts, notes=(note, *verdicts.notes)), warnings
 
     def _texts(self, entries: Any) -> list[Written]:
         known = entries.filter(entries.code.notnull() & entries.kind.notnull())
@@ -258,39 +265,10 @@ class _Job:
                 "they were read. Run it again when nobody is writing to them."
             ) from None
 
-    def _excess(self, rejected: dict[str, int], usable: int) -> tuple[str, ...]:
-        """A warning (with `strict` an error) if more entries were rejected than in a healthy source."""
-        total = sum(rejected.values())
-        if total <= TOLERATED_REJECTS * (total + usable):
-            return ()
-        top = ", ".join(f"{sentence(reason)} ({count:,})" for reason, count in list(rejected.items())[:3])
-        message = (
-            f"{total:,} of {total + usable:,} entries ({total / (total + usable):.1%}) are rejected: {top}."
-        )
-        if self.strict:
-            raise CohortError(
-                f"{message} Nothing was written; without --strict, they are listed in a rejects file."
-            )
-        return (message,)
-
     def _context_schema(self, extract: Extract) -> pa.Schema | None:
         if extract.context is None:
             return None
         return pa.schema([field for field in extract.context.schema().to_pyarrow() if field.name != "stay"])
-
-    def _check_not_empty(self, counts: Counts) -> None:
-        if counts.stays:
-            return
-        both = counts.stays_with_both_kinds
-        if not both:
-            raise CohortError(
-                f"No stay is left: of {counts.stays_read:,} read, none has a diagnosis and a procedure."
-            )
-        raise CohortError(
-            f"No stay is left: {both:,} of {counted(counts.stays_read, 'stay')} had a diagnosis and a procedure, but "
-            f"none keeps both without the codes found in fewer than {counted(self.min_count, 'stay')}. "
-            "Use a lower minimum count."
-        )
 
     def _provenance(self, counts: Counts) -> dict[str, Any]:
         settings = {"min_count": self.min_count, **{k: v for k, v in asdict(self.options).items() if v}}

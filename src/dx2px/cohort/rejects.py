@@ -37,12 +37,12 @@ def count_reasons(engine: Engine, judged: Judged) -> Found:
 
 
 def write_rejects(
-    engine: Engine, judged: Judged, found: Found, staged: Mapping[str, Staged], target: Path
+    engine: Engine, judged: Judged, found: Found, staged: Mapping[Path, Staged], target: Path
 ) -> None:
     """Malformed lines of each text file first, then the rejected entries, ordered by file, line and field."""
     with pq.ParquetWriter(target, REJECTS, compression="zstd") as writer:
         for file, text in staged.items():
-            writer.write_table(_malformed(file, text))
+            writer.write_table(_malformed(file.name, text))
         if any(row["reason"] for row in found):
             for batch in even(_entries(engine, judged, found), BATCH_ROWS):
                 writer.write_table(pa.Table.from_batches([batch]).select(REJECTS.names).cast(REJECTS))

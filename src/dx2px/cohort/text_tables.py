@@ -1,21 +1,18 @@
 """Delimited and fixed-width text files, read as text from the first byte and staged as Parquet with line numbers.
 
-A record is one physical line. A line with an unclosed quotation mark or the wrong number of fields is set aside with
-its number, and cannot swallow the lines after it. Blocks of well-formed lines take a fast path (pyarrow's parser);
-a block where that gives fewer or more rows than there are lines is parsed again, line by line.
+A record is one physical line, and we cut the lines ourselves. A line with an unclosed quotation mark, a stray line end
+or the wrong number of fields is set aside with its number, and cannot swallow the lines after it. pyarrow's fast parser
+gets a block only if no quoted field runs over a line end; any other block is parsed line by line.
 
     lines of the file = header + records + malformed + blank            (checked)
 """
 
 from __future__ import annotations
 
-import bz2
 import csv
-import gzip
-import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from io import BufferedIOBase
 from pathlib import Path
 
 import numpy as np
@@ -23,14 +20,14 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
+from dx2px.cohort.text_lines import TextLines
 from dx2px.errors import CohortError
+from dx2px.words import counted
 
 LINE = "line"
-BLOCK_BYTES = 16 << 20
-HEADER_BYTES = 1 << 16
 DELIMITERS = ",\t;|"
-UTF8_BOM = b"\xef\xbb\xbf"
-UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+QUOTE, NEWLINE = ord('"'), ord("\n")
+STRAY_LINE_END = "the line ends differently from the rest of the file, or has a stray line end in it"
 
 
 @dataclass(frozen=True)
@@ -49,6 +46,7 @@ class Staged:
     blank: int = 0
     header: int = 0
     lines: int = 0
+    ended: bool = True  # whether the last line had a line end
     malformed: list[Malformed] = field(default_factory=list)
 
     def check(self, path: Path) -> None:
@@ -69,21 +67,28 @@ class Header:
 
 
 def read_header(path: Path) -> Header:
-    """Find the delimiter and the column names."""
-    for block in _blocks(path, HEADER_BYTES):
-        first = _utf8(block).split(b"\n", 1)[0].decode("utf-8")
-        delimiter = max(DELIMITERS, key=first.count)
-        fields = _fields(first, delimiter)
-        if fields is None:
-            raise CohortError(
-                f"{path.name}: the first line should name the columns, but a quotation mark in it is never closed."
-            )
-        columns = tuple(name.strip().lower() for name in fields)
-        repeated = sorted({name for name in columns if name and columns.count(name) > 1})
-        if repeated:
-            raise CohortError(f"{path.name}: the header has the column {', '.join(repeated)} more than once.")
-        return Header(delimiter, columns)
-    raise CohortError(f"{path.name} is empty: it has no header line.")
+    """Find the delimiter and the column names. No message quotes the line: in a file without header it is a record."""
+    first = TextLines(path).first()
+    if first is None:
+        raise CohortError(f"{path.name} is empty: it has no header line.")
+    delimiter = max(DELIMITERS, key=first.count)
+    fields = _fields(first, delimiter)
+    columns = tuple(name.strip().lower() for name in fields or ())
+    problem = _header_problem(first, columns)
+    if problem:
+        raise CohortError(f"{path.name}: the first line should name the columns, but {problem}.")
+    return Header(delimiter, columns)
+
+
+def _header_problem(first: str, columns: tuple[str, ...]) -> str | None:
+    repeated = sum(n > 1 for name, n in Counter(columns).items() if name)
+    problems = {
+        "it is not text (the file may be UTF-16 or a spreadsheet)": "\0" in first,
+        "it has a stray line end": "\r" in first,
+        "a quotation mark in it is never closed": not columns,
+        f"{counted(repeated, 'name is', 'names are')} used more than once": repeated > 0,
+    }
+    return next((problem for problem, found in problems.items() if found), None)
 
 
 def stage_delimited(path: Path, target: Path, columns: Sequence[str] | None = None) -> Staged:
@@ -121,14 +126,14 @@ LineParser = Callable[[str], "list[str] | str"]  # the wanted fields, or what is
 def _stage(path: Path, target: Path, columns: list[str], parse: BlockParser, header_lines: int) -> Staged:
     staged = Staged(header=header_lines)
     schema = pa.schema([(LINE, pa.int64()), *((name, pa.string()) for name in columns)])
+    source = TextLines(path)
     with pq.ParquetWriter(target, schema, compression="lz4") as writer:
         skip = header_lines
-        for block in _blocks(path):
-            text = _utf8(block)
+        for text in source.blocks():
             if skip:
                 text = text.split(b"\n", 1)[1]
                 staged.lines, skip = skip, 0
-            lines = text.count(b"\n")
+            lines = text.count(b"\n") + text.count(b"\r")
             if not lines:
                 continue
             parsed = parse(text, staged.lines + 1)
@@ -137,23 +142,24 @@ def _stage(path: Path, target: Path, columns: list[str], parse: BlockParser, hea
             staged.malformed += parsed.malformed
             staged.blank += parsed.blank
             staged.lines += lines
+    staged.ended = source.ended
     staged.check(path)
     return staged
 
 
 class _DelimitedBlock:
-    """Parses a block of delimited lines: with pyarrow if every line is a row, else line by line."""
+    """Parses a block of delimited lines: with pyarrow if it cannot but cut them as we do, else line by line."""
 
     def __init__(self, header: Header, columns: list[str]) -> None:
         self.header, self.columns = header, columns
-        self.places = [header.columns.index(name) for name in columns]
+        place = {name: number for number, name in enumerate(header.columns)}
+        self.places = [place[name] for name in columns]
         self.slow = _LineByLine(columns, self._parse)
 
     def __call__(self, text: bytes, first_line: int) -> _Parsed:
         lines = text.count(b"\n")
-        table = self._fast(text)
-        # Another number of rows means a blank line, or a quoted field that runs over a line end.
-        if table is None or table.num_rows != lines:
+        table = self._fast(text) if _is_plainly_quoted(text, self.header.delimiter) else None
+        if table is None or table.num_rows != lines:  # another number of rows means a blank line
             return self.slow(text, first_line)
         numbers = pa.array(np.arange(first_line, first_line + lines))
         return _Parsed(table.add_column(0, LINE, numbers), [], blank=0)
@@ -177,7 +183,7 @@ class _DelimitedBlock:
         width = len(self.header.columns)
         fields = _fields(line, self.header.delimiter)
         if fields is None:
-            return "a quotation mark is not closed on this line"
+            return "a quotation mark on this line is not closed or stands in the wrong place"
         if len(fields) < width or any(fields[width:]):  # empty fields beyond the header do no harm
             return f"the line has {len(fields)} fields, but the header has {width}"
         return [fields[place] for place in self.places]
@@ -190,14 +196,15 @@ class _LineByLine:
         self.columns, self.parse = columns, parse
 
     def __call__(self, text: bytes, first_line: int) -> _Parsed:
-        lines = text.decode("utf-8").split("\n")[:-1]
         numbers: list[int] = []
         rows: list[list[str]] = []
         malformed: list[Malformed] = []
-        for number, line in enumerate(lines, first_line):
-            if not line.strip():
+        blank = 0
+        for number, line, is_whole in _numbered(text, first_line):
+            if not line.strip(" "):
+                blank += 1
                 continue
-            parsed = self.parse(line)
+            parsed = self.parse(line) if is_whole else STRAY_LINE_END
             if isinstance(parsed, str):
                 malformed.append(Malformed(number, parsed))
             else:
@@ -206,11 +213,43 @@ class _LineByLine:
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(self.columns)
         arrays = [pa.array(numbers, pa.int64()), *(pa.array(values, pa.string()) for values in columns)]
         table = pa.table(dict(zip([LINE, *self.columns], arrays, strict=True)))
-        return _Parsed(table, malformed, blank=sum(not line.strip() for line in lines))
+        return _Parsed(table, malformed, blank)
+
+
+def _numbered(text: bytes, first_line: int) -> Iterator[tuple[int, str, bool]]:
+    """Each line with its number; of a line with stray line ends, each part counts as one that is not whole."""
+    number = first_line
+    for line in text.decode("utf-8").split("\n")[:-1]:
+        parts = line.split("\r")
+        for part in parts:
+            yield number, part, len(parts) == 1
+            number += 1
+
+
+def _is_plainly_quoted(text: bytes, delimiter: str) -> bool:
+    """Whether every quoted field begins and ends at the edges of a field of one line, and no line end is stray.
+
+    Then quotation marks cannot hide a line end from any parser.
+    """
+    data = np.frombuffer(text, np.uint8)
+    quotes = np.flatnonzero(data == QUOTE)
+    if b"\r" in text or len(quotes) % 2:
+        return False
+    opening, closing = quotes[::2], quotes[1::2]
+    edges = (ord(delimiter), NEWLINE)
+    # The text ends with \n, so the byte "before" its first one and the byte after any closing mark exist.
+    if not (np.isin(data[opening - 1], edges).all() and np.isin(data[closing + 1], edges).all()):
+        return False
+    ends = np.flatnonzero(data == NEWLINE)
+    return bool((np.searchsorted(ends, opening) == np.searchsorted(ends, closing)).all())
 
 
 def _fields(line: str, delimiter: str) -> list[str] | None:
-    """The fields of one line, or None if a quotation mark is not closed."""
+    """The fields of one line, or None if it has a quotation mark that is not closed or in the wrong place."""
+    if '"' not in line:
+        return line.split(delimiter)
+    if line.count('"') % 2:  # a mark within an unquoted field may close a field of the line before
+        return None
     try:
         return next(csv.reader([line], delimiter=delimiter, strict=True), [""])
     except csv.Error:
@@ -220,56 +259,3 @@ def _fields(line: str, delimiter: str) -> list[str] | None:
 def _unique(columns: Sequence[str]) -> list[str]:
     """A name for every column, as the parser needs: a spreadsheet's trailing commas make unnamed ones."""
     return [name or f"unnamed {place}" for place, name in enumerate(columns)]
-
-
-def _utf8(block: bytes) -> bytes:
-    """The block with line ends as `\\n` and text as UTF-8; a block that is not valid UTF-8 is read as Latin-1."""
-    block = block.replace(b"\r\n", b"\n")
-    try:
-        block.decode("utf-8")
-    except UnicodeDecodeError:
-        return block.decode("latin-1").encode("utf-8")
-    return block
-
-
-def _blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[bytes]:
-    """The file's bytes, decompressed, in blocks of whole lines; a missing last line end is added."""
-    rest = b""
-    first = True
-    try:
-        with _open(path) as stream:
-            while chunk := stream.read(size):
-                if first:
-                    chunk, first = _without_mark(path, chunk), False
-                whole, newline, tail = (rest + chunk).rpartition(b"\n")
-                rest = tail
-                if newline:
-                    yield whole + newline
-    except FileNotFoundError:
-        raise CohortError(f"There is no file {path}.") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise CohortError(
-            f"{path.name} cannot be decompressed: the file is incomplete or damaged."
-        ) from error
-    except OSError as error:
-        reason = error.strerror or "its compressed data is damaged"
-        raise CohortError(f"{path.name} cannot be read: {reason}.") from error
-    if rest:
-        yield rest + b"\n"
-
-
-def _without_mark(path: Path, chunk: bytes) -> bytes:
-    if chunk.startswith(UTF16_BOMS):
-        raise CohortError(
-            f"{path.name} is UTF-16 text; save it as UTF-8 (in a spreadsheet program: 'CSV UTF-8')."
-        )
-    return chunk.removeprefix(UTF8_BOM)
-
-
-def _open(path: Path) -> BufferedIOBase:
-    suffix = path.suffix.lower()
-    if suffix == ".gz":
-        return gzip.open(path, "rb")
-    if suffix == ".bz2":
-        return bz2.open(path, "rb")
-    return path.open("rb")

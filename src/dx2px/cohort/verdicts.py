@@ -136,7 +136,7 @@ def _summary(items: list[Verdict], damaged: set[System]) -> Verdicts:
 def guess_version(texts: Sequence[Written]) -> int:
     """The ICD version of codes that come without one: the version whose lists hold nearly all of them."""
     total = sum(w.entries for w in texts)
-    listed = {version: sum(w.entries for w in texts if _listed(w, version)) for version in (9, 10)}
+    listed = {version: sum(w.entries for w in texts if _listed(w, w.kind, version)) for version in (9, 10)}
     better, worse = sorted(listed, key=lambda version: listed[version], reverse=True)
     # Some codes are listed in neither version, and a few texts in both: only a clear lead counts.
     if not total or listed[better] < 0.9 * total or listed[worse] > 0.5 * total:
@@ -156,7 +156,13 @@ def with_version(texts: Sequence[Written], version: int) -> list[Written]:
     return [Written(*key, entries=count) for key, count in entries.items()]
 
 
-def _listed(written: Written, version: int) -> bool:
-    system = System.of(written.kind, version)
+def is_listed_as(written: Written, kind: Kind) -> bool:
+    """Whether the text is a listed code of this kind, in its version or, where it has none, in either."""
+    versions = (9, 10) if written.version is None else (written.version,)
+    return any(version in (9, 10) and _listed(written, kind, version) for version in versions)
+
+
+def _listed(written: Written, kind: Kind, version: int) -> bool:
+    system = System.of(kind, version)
     bare = clean(written.text)
     return has_shape(bare, system) and is_listed(f"{system}:{bare}")

@@ -27,6 +27,9 @@ class ProcedureRecommender:
     `X` holds the diagnoses of each stay and `y` its procedures, as lists of codes as people write them. One stay in
     ten validates; none is held out for a test. A parameter that the method does not have is ignored.
 
+    After `fit`, `classes_` holds the procedures as canonical codes, in the order of the columns of `predict_proba`, and
+    `trained_` the trained method, a `Trained`.
+
     Args:
         method: `coupling`, a variant of the paper's model such as `e+sa+ma`, or any other method of `dx2px train`.
         dim: Dimension of the vectors.
@@ -36,10 +39,6 @@ class ProcedureRecommender:
         batch_size: Stays per step.
         lr: Learning rate; the method's own default if None.
         seed: Fixes the initial weights, the order of the stays and all other draws.
-
-    Attributes:
-        classes_: The procedures as canonical codes, in the order of the columns of `predict_proba`.
-        trained_: The trained method, a `Trained`.
     """
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from dx2px.cohort import Cohort, Split, Vocabulary
 from dx2px.cohort.fingerprint import fingerprint
 from dx2px.cohort.projection import ProjectionCounts, project
-from dx2px.errors import InputError
+from dx2px.errors import InputError, ModelError
 from dx2px.scoring.folder import ModelFiles
 from dx2px.scoring.metrics import Metrics
 from dx2px.scoring.reliability import Reliability
@@ -30,9 +31,24 @@ def learning_part(files: ModelFiles, cohort: Cohort, part: str) -> Cohort:
     if files.split is None:
         raise InputError("The model does not say how its cohort was split: measure it on all stays.")
     split = Split.from_bytes(files.split)
-    fold = files.settings["split"]["fold"]
-    rows = split.test if part == "test" else split.training(fold)
+    if len(split.part) != len(cohort):
+        raise ModelError(
+            f"The model's split is of {len(split.part):,} stays and its cohort has {len(cohort):,}: "
+            "measure it on all stays, or train it again."
+        )
+    rows = split.test if part == "test" else split.training(validation_fold(files))
     return cohort.subset(np.asarray(rows))
+
+
+def validation_fold(files: ModelFiles) -> int:
+    """The fold that was held out for validation."""
+    split = files.settings.get("split")
+    fold = split.get("fold") if isinstance(split, Mapping) else None
+    if type(fold) is not int:
+        raise ModelError(
+            "The model's settings do not say which fold it was validated on: measure it on test or all stays."
+        )
+    return fold
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 The expected calibration error (ECE) is the mean distance between the mean probability and the share coded, over 15
 bins of equally many pairs; the slope is that of a logistic regression of what was coded on the log odds (1 is right;
 below 1 the probabilities are too extreme). Both are computed over all pairs, most of which are improbable, and over the
-pairs that a user sees: the ten most probable of each stay.
+pairs that a user sees: the ten most probable of each stay. `per_procedure` asks the same of each procedure by itself.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dx2px.cohort import Ragged
 from dx2px.scoring.calibration import Calibration, sigmoid
 from dx2px.scoring.metrics import Scores
+from dx2px.scoring.per_procedure import PerProcedure, per_procedure
 from dx2px.scoring.points import Points, scored_pairs
 from dx2px.scoring.ranking import top_l
 from dx2px.scoring.segments import Doubles
@@ -55,12 +56,13 @@ class Coverage:
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """Agreement over all pairs and over each stay's ten most probable, and the coverage of sets."""
+    """Agreement over all pairs and over each stay's ten most probable, procedure by procedure, and of sets."""
 
     stays: int
     all: Agreement
     top: Agreement
     coverage: tuple[Coverage, ...]
+    procedures: PerProcedure
 
     def to_dict(self) -> dict[str, Any]:
         """As `dx2px evaluate --json` prints it under "calibration"."""
@@ -72,6 +74,7 @@ class Reliability:
             "all": self.all.to_dict(),
             f"top{TOP}": self.top.to_dict(),
             "coverage": sets,
+            "procedures": self.procedures.to_dict(),
         }
 
 
@@ -84,7 +87,7 @@ def reliability(
     best = top_l(s, TOP).astype(np.int64)
     top = agreement(np.take_along_axis(p, best, axis=1), np.take_along_axis(coded, best, axis=1))
     sets = tuple(_coverage(calibration, p, coded, target) for target in TARGETS)
-    return Reliability(len(s), agreement(p, coded), top, sets)
+    return Reliability(len(s), agreement(p, coded), top, sets, per_procedure(p, coded))
 
 
 def agreement(probability: Doubles, coded: NDArray[np.bool_], bins: int = BINS) -> Agreement:

@@ -20,6 +20,7 @@ from dx2px.answers.stay import own_kind
 from dx2px.codes import Kind, dotted, find, is_listed, title
 from dx2px.errors import CodeError, InputError, ModelError, UnknownCodesError
 from dx2px.service.problems import ProblemError, refuse
+from dx2px.service.schemas import MOST_TOP
 from dx2px.version import __version__
 
 _TESTED_AT_A_TIME = 50
@@ -66,7 +67,15 @@ class Answers:
         plan: PlanChoice = "own",
     ) -> Explanation:
         try:
-            return self.model.explain(diagnoses, procedures, top, coverage=coverage, map=mapped, plan=plan)
+            return self.model.explain(
+                diagnoses,
+                procedures,
+                top,
+                coverage=coverage,
+                map=mapped,
+                plan=plan,
+                with_reasons=MOST_TOP,  # a coverage may need most procedures: all their reasons are megabytes
+            )
         except UnknownCodesError:
             return self.model.unexplained(diagnoses, procedures or (), map=mapped)
         except InputError as error:

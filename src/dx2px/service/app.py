@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
+from starlette.routing import Match
 
 from dx2px.service import problems, schemas
 from dx2px.service.api import add_api
@@ -52,18 +54,35 @@ def create_app(
     metrics.watch(served)
     callers = None if config.callers_file is None else Callers.load(config.callers_file, config.root)
     app = FastAPI(
-        title="dx2px", version=__version__, docs_url=None, redoc_url=None, openapi_url="/openapi.json"
+        title="dx2px",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        # A redirect would name scheme and host as the request has them: behind a proxy that handles TLS, a client
+        # would send its body again, in clear.
+        redirect_slashes=False,
     )
     add_health(app, metrics)
     add_api(app, served)
     add_cds(app, served, metrics, config.root, callers)
     add_page(app, config.page)
+    _answer_head(app)
     describe(app, _MODELS + CDS_MODELS, config.token is not None, "dx2px", __version__)
     app.add_exception_handler(ProblemError, _problem)
     app.add_exception_handler(RequestValidationError, _wrong_parameters)
     app.add_exception_handler(HTTPException, _plain)
     _add_layers(app, config, metrics, callers is not None)
     return app
+
+
+def _answer_head(app: FastAPI) -> None:
+    """Let every address that answers GET answer HEAD too: monitors and proxies ask so. The server drops the body."""
+    for route in list(app.routes):
+        if isinstance(route, APIRoute) and route.methods == {"GET"}:
+            app.add_api_route(
+                route.path, route.endpoint, methods=["HEAD"], include_in_schema=False, response_model=None
+            )
 
 
 def _add_layers(app: FastAPI, config: ServiceConfig, metrics: Metrics, cds_callers: bool) -> None:
@@ -75,6 +94,7 @@ def _add_layers(app: FastAPI, config: ServiceConfig, metrics: Metrics, cds_calle
             allow_origins=list(config.origins),
             allow_methods=["GET", "POST"],
             allow_headers=["authorization", "content-type"],
+            allow_private_network=True,  # these origins may call a service on the user's machine or in the hospital
         )
     app.add_middleware(Observed, metrics=metrics)
 
@@ -90,8 +110,14 @@ async def _wrong_parameters(request: Request, error: Exception) -> Response:
 
 
 async def _plain(request: Request, error: Exception) -> Response:
-    """What the router itself refuses. Its headers are kept: Allow says which methods are accepted."""
+    """What the router itself refuses."""
     assert isinstance(error, HTTPException)
     kind, detail = _DETAILS.get(error.status_code, ("refused", "The request cannot be answered."))
-    problem = Problem(error.status_code, kind, detail, headers=error.headers or {})
-    return problem.response(request.state.request_id)
+    headers = {"allow": _allowed(request)} if error.status_code == 405 else error.headers or {}
+    return Problem(error.status_code, kind, detail, headers=headers).response(request.state.request_id)
+
+
+def _allowed(request: Request) -> str:
+    """The methods of all routes at an address; the router itself names those of the first route alone."""
+    matching = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
+    return ", ".join(sorted({method for route in matching for method in route.methods or ()}))

@@ -17,6 +17,7 @@ _NAMES: dict[type[BaseModel], frozenset[str]] = {}
 async def read(request: Request, model: type[Body]) -> Body:
     """The request's body as `model`, or a problem."""
     _check_type(request.headers.get("content-type", ""))
+    _check_encoding(request.headers.get("content-encoding", ""))
     try:
         return model.model_validate(strict_json.loads(await request.body()))
     except strict_json.NotJsonError as error:
@@ -30,6 +31,11 @@ def _check_type(content_type: str) -> None:
     charset = parameters.strip().lower().replace('"', "").replace(" ", "")
     if media.strip().lower() != "application/json" or charset not in ("", "charset=utf-8"):
         raise refuse(415, "wrong-content-type", "Send the body as application/json, in UTF-8.")
+
+
+def _check_encoding(content_encoding: str) -> None:
+    if content_encoding.strip().lower() not in ("", "identity"):
+        raise refuse(415, "encoded-body", "Send the body as it is, without Content-Encoding.")
 
 
 def _names(model: type[BaseModel]) -> frozenset[str]:

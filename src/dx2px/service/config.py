@@ -11,6 +11,7 @@ from dx2px.errors import InputError
 
 PAGE = Path(__file__).parent / "page"
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+_EVERY = ("0.0.0.0", "::", "")  # stand for every address, and are the name of none
 _SHORTEST_TOKEN = 16
 _NAME = r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)"
 _HOST = re.compile(_NAME)
@@ -54,7 +55,7 @@ class ServiceConfig:
             raise InputError(
                 f"{self.host} can be reached from other machines, so callers must show a token: use --token-file."
             )
-        if self.host in ("0.0.0.0", "::", "") and not self.trusted_hosts:
+        if self.host in _EVERY and not self.trusted_hosts:
             raise InputError(
                 f"{self.host or 'An empty host'} means every address: use --trusted-host to say by which names "
                 "callers reach the service."
@@ -85,8 +86,8 @@ class ServiceConfig:
     @property
     def hosts(self) -> frozenset[str]:
         """The names that a request's Host may have, without the port, in lower case."""
-        own = f"[{self.host}]" if ":" in self.host else self.host
-        return frozenset(name.lower() for name in (*LOOPBACK_NAMES, own, *self.trusted_hosts))
+        own = () if self.host in _EVERY else (f"[{self.host}]" if ":" in self.host else self.host,)
+        return frozenset(name.lower() for name in (*LOOPBACK_NAMES, *own, *self.trusted_hosts))
 
     @property
     def origins(self) -> tuple[str, ...]:

@@ -1,20 +1,24 @@
 """A connection with deadlines, which uvicorn's own lacks: for a request to arrive, and for its answer to be read.
 
 There is no timer per request: a connection notes since when it has been waiting, and the server checks all
-connections twice a second (`cut_slow`).
+connections twice a second (`cut_slow`). Answers that are not read are held in memory only up to a limit: beyond it
+the client that has not read for longest is cut off.
 """
 
 from __future__ import annotations
 
 import asyncio
+import selectors
 from collections.abc import Iterable
 from typing import Any
 
 import orjson
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
 
 from dx2px.service import problems
 from dx2px.service.config import Limits
+from dx2px.service.observation import GONE
 from dx2px.service.problems import Problem
 
 _NOT_HTTP = Problem(400, "not-http", "The request cannot be read as HTTP.")
@@ -27,10 +31,33 @@ _QUEUED = 32  # requests that may wait on one connection, sent before earlier on
 _SURPLUS = 1024 * 1024
 
 
+class State(ServerState):
+    """What the connections of a server share."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stopping = False  # whether each answer is the last one of its connection
+        # The connections whose clients do not read, in the order in which they stopped.
+        self.unread: dict[Connection, None] = {}
+        self.cut = 0  # connections dropped for that
+
+    def cut_unread(self, limit: int) -> None:
+        """Drop clients that do not read, those that stopped first, until the rest is within the limit."""
+        held = sum(one.transport.get_write_buffer_size() for one in self.unread)
+        for one in list(self.unread):
+            if held <= limit:
+                return
+            held -= one.transport.get_write_buffer_size()
+            one.drop()
+            self.cut += 1
+
+
 class Connection(HttpToolsProtocol):
     """uvicorn's protocol, which also notes how long it has been waiting for its client."""
 
     limits = Limits()
+    most_unread = 64 * 1024 * 1024  # bytes of answers, over all connections
+    server_state: State
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -39,6 +66,7 @@ class Connection(HttpToolsProtocol):
         self._head = 0  # bytes of headers that have not ended
         self._dropped = 0
         self._answering: RequestResponseCycle | None = None
+        self._postponed: tuple[RequestResponseCycle, Any] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -78,6 +106,9 @@ class Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         super().on_message_complete()
         self.receiving_since, self._head = None, 0
+        if not self.pipeline:
+            # A large body has paused reading, but only a connection that is read notices that its client leaves.
+            self.flow.resume_reading()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -87,10 +118,22 @@ class Connection(HttpToolsProtocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         self.sending_since = self.loop.time()
+        self.server_state.unread[self] = None
+        self.server_state.cut_unread(self.most_unread)
 
     def resume_writing(self) -> None:
         super().resume_writing()
         self.sending_since = None
+        self.server_state.unread.pop(self, None)
+        if self._postponed is not None:
+            request, self._postponed = self._postponed, None
+            self._start_asgi_task(*request)
+
+    def shutdown(self) -> None:
+        """As uvicorn does, but a request that has arrived and was not read yet is still answered."""
+        idle = self.cycle is None or self.cycle.response_complete
+        if not (idle and self._has_input()):
+            super().shutdown()
 
     def send_400_response(self, msg: str) -> None:
         self._end_with(_NOT_HTTP)
@@ -115,12 +158,27 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        """Begin to answer a request, once the client has read the answer before it."""
         self._answering = cycle
+        if self.flow.write_paused:
+            self._postponed = cycle, app
+            return
+        if self.server_state.stopping and not self.pipeline:
+            cycle.keep_alive = False
+        cycle.scope["extensions"] = {GONE: lambda: cycle.disconnected}  # type: ignore[dict-item]
         super()._start_asgi_task(cycle, app)
+
+    def _has_input(self) -> bool:
+        """Whether the system holds bytes of the client that were not read yet."""
+        with selectors.DefaultSelector() as system:
+            system.register(self.transport.get_extra_info("socket"), selectors.EVENT_READ)
+            return bool(system.select(0))
 
     def _forget(self) -> None:
         """uvicorn itself only looks at the request that came last, not at the one being answered."""
         self.pipeline.clear()
+        self._postponed = None
+        self.server_state.unread.pop(self, None)
         for cycle in (self._answering, self.cycle):
             if cycle is not None and not cycle.response_complete:
                 cycle.disconnected = True

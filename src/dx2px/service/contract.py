@@ -23,9 +23,9 @@ _REASONS = {
     401: "The token or the JWT is missing or wrong.",
     404: "The model knows no such code.",
     409: "The model lacks what this answer needs.",
-    412: "The prefetch is missing.",
+    412: "The prefetch is missing, or the record system sent an OperationOutcome instead.",
     413: "The body is too large.",
-    415: "The body is not application/json.",
+    415: "The body is not application/json, or it is compressed.",
     422: "The request is not valid.",
     503: "The service is too busy.",
 }

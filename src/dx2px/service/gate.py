@@ -1,15 +1,15 @@
-"""Checks before the routes: trusted hosts, tokens, the size of bodies, and how many requests at a time.
+"""Checks before the routes: headers, trusted hosts, tokens, the size of bodies, how many requests at a time.
 
 A body is read here to its end, counted as it arrives, before its request takes one of the places: slow senders
 hold no place. Places are given out after all requests that have just arrived were counted, so that the surplus is
-refused at once instead of waiting in line.
+refused instead of waiting in line. Those that have a place work in turns.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -30,6 +30,19 @@ GUARDED = (
 )  # what needs a token; the page and the OpenAPI document are public
 LARGE = ("/api/audit", "/cds-services")
 CDS = "/cds-services"
+# Headers that decide about a request: of two, one reader would believe the first and another the last.
+ONCE = frozenset(
+    {
+        b"host",
+        b"authorization",
+        b"origin",
+        b"content-type",
+        b"content-length",
+        b"content-encoding",
+        b"transfer-encoding",
+    }
+)
+_HOST = re.compile(rb"(.*?)(?::[0-9]{1,5})?", re.DOTALL)  # the name is then compared as a whole
 
 
 class Gate:
@@ -55,19 +68,19 @@ class Gate:
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]
-        headers = dict(scope["headers"])
+        headers = _headers(scope)
+        _check_transfer(headers.get(b"transfer-encoding"))
         self._check_host(headers.get(b"host", b""))
         self._check_token(path, headers.get(b"authorization", b""))
         if scope["method"] != "GET":
             receive = await self.bodies.read(path, headers.get(b"content-length"), receive)
         with self._place():
-            await asyncio.sleep(0)
+            await scope["state"]["turn"]()
             await self.app(scope, receive, send)
 
     def _check_host(self, host: bytes) -> None:
-        name = host.decode("latin-1").lower()
-        bare = name if name.endswith("]") else name.rpartition(":")[0] or name
-        if bare not in self.hosts:
+        match = _HOST.fullmatch(host)
+        if match is None or match[1].decode("latin-1").lower() not in self.hosts:
             raise refuse(400, "untrusted-host", "The service does not answer to this Host.")
 
     def _check_token(self, path: str, authorization: bytes) -> None:
@@ -142,6 +155,22 @@ class _Bodies:
                     return b"".join(parts)
         finally:
             self.held -= size
+
+
+def _headers(scope: Scope) -> dict[bytes, bytes]:
+    """The headers by name. None of those in `ONCE` may be repeated."""
+    headers: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        if name in headers and name in ONCE:
+            raise refuse(400, "repeated-header", "A header that may be sent only once was sent twice.")
+        headers[name] = value
+    return headers
+
+
+def _check_transfer(coding: bytes | None) -> None:
+    """A body arrives as it is, or in chunks; what else was done to it would not be undone."""
+    if coding is not None and coding.strip().lower() != b"chunked":
+        raise refuse(400, "transfer-coding", "The only Transfer-Encoding that is read is chunked.")
 
 
 def _too_large(limit: int) -> Exception:

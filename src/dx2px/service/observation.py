@@ -1,22 +1,27 @@
 """The outermost layer: every request gets an id, a line in the log, a place in the metrics, and security headers.
 
+`scope["state"]` has the `request_id`, and `turn`, which a request awaits before each piece of its work.
+
 A line has method, route template, status, milliseconds and id. Paths, query strings, bodies, headers and addresses
 are never logged. For an unforeseen error the log has its type and the places in the code, not its message.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 import time
 import traceback
 from collections.abc import MutableMapping
+from functools import partial
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dx2px.service.metrics import Metrics
 from dx2px.service.problems import Problem
+from dx2px.service.turns import ClientGoneError, Turns
 
 log = logging.getLogger("dx2px.service")
 access = logging.getLogger("dx2px.service.access")
@@ -38,6 +43,9 @@ _SAFETY = [(name.encode(), value.encode()) for name, value in SAFETY.items()]
 _NO_STORE = (b"cache-control", b"no-store")
 _FAILED = Problem(500, "internal-error", "The service failed. Its log has an entry with the request's id.")
 UNMATCHED = "(unmatched)"
+GONE = "dx2px.gone"  # the extension of a scope that tells whether the client has gone
+# Refusals for lack of room wait so long. Clients that ask again at once would otherwise leave no time for the work.
+_REFUSAL_SECONDS = 0.5
 METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE", "TRACE"})
 
 
@@ -46,16 +54,20 @@ class Observed:
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app, self.metrics = app, metrics
+        self.turns = Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         started = time.perf_counter()
         request_id = secrets.token_hex(8)
-        scope["state"] = {"request_id": request_id}
+        gone = scope.get("extensions", {}).get(GONE, lambda: False)
+        scope["state"] = {"request_id": request_id, "turn": partial(self.turns.take, gone)}
         sender = _Sender(send, request_id)
         try:
             await self.app(scope, receive, sender)
+        except ClientGoneError:
+            pass  # its status is 499
         except Exception as error:
             log.error("request %s failed: %s", request_id, _places(error))
             if not sender.started:
@@ -69,6 +81,7 @@ class Observed:
                 sender.status != 503
             ):  # refused for lack of room: counted instead, so that a flood cannot fill the log
                 access.info("%s %s %d %.1f %s", method, route, sender.status, 1000 * seconds, request_id)
+        await sender.refuse()
 
 
 class _Sender:
@@ -78,6 +91,7 @@ class _Sender:
         self._send, self._id = send, request_id.encode()
         self.status = 499
         self.started = False
+        self._refusal: list[Message] = []
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -87,7 +101,17 @@ class _Sender:
             headers.append((b"x-request-id", self._id))
             if all(name != b"cache-control" for name, _ in headers):
                 headers.append(_NO_STORE)
-        await self._send(message)
+        if self.status == 503:
+            self._refusal.append(message)
+        else:
+            await self._send(message)
+
+    async def refuse(self) -> None:
+        """Send a refusal for lack of room, if there is one. It waited until the request had given up its memory."""
+        if self._refusal:
+            await asyncio.sleep(_REFUSAL_SECONDS)
+        for message in self._refusal:
+            await self._send(message)
 
 
 def _route(scope: MutableMapping[str, Any]) -> str:

@@ -37,6 +37,8 @@ _MESSAGES = {
     "literal_error": "must be {expected}",
     "string_pattern_mismatch": "is not valid",
     "repeated": "must not repeat an item",
+    "reason_missing": "must have a reason or a userComment",
+    "suggestions_missing": "must have acceptedSuggestions if the outcome is accepted",
 }
 
 

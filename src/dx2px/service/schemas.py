@@ -132,7 +132,9 @@ class Reason(Report):
     share: Share
 
 
-BECAUSE: Any = Field(description="The diagnoses it comes from, largest share first.")
+BECAUSE: Any = Field(
+    description="The diagnoses it comes from, largest share first; empty beyond the first `with_reasons`."
+)
 
 
 class Recommended(Report):
@@ -161,11 +163,18 @@ class MappedReport(Report):
 
 ASKED_COVERAGE: Any = Field(default=None, description="If a coverage was asked for.")
 ASKED_MAPPING: Any = Field(default=None, description="If mapping was asked for.")
+WITH_REASONS: Any = Field(
+    default=None,
+    ge=1,
+    description=f"If there are more procedures than reasons are given for ({MOST_TOP}): how many, the first ones, have "
+    "theirs. Ask `/api/explain` for others by name, in `procedures`.",
+)
 
 
 class RecommendAnswer(Report):
     diagnoses: list[Diagnosis]
     recommendations: list[Recommended]
+    with_reasons: int | None = WITH_REASONS
     coverage: CoverageReport | None = ASKED_COVERAGE
     mapping: list[MappedReport] | None = ASKED_MAPPING
 
@@ -214,6 +223,7 @@ class ExplainAnswer(Report):
     diagnoses: list[Diagnosis]
     procedures: list[Procedure]
     plan: Plan
+    with_reasons: int | None = WITH_REASONS
     coverage: CoverageReport | None = ASKED_COVERAGE
     mapping: list[MappedReport] | None = ASKED_MAPPING
 

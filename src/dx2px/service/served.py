@@ -24,16 +24,20 @@ class Served:
         """Read and test the model in a folder."""
         return cls(Answers.load(path), path)
 
-    def reload(self) -> bool:
-        """Read the folder again; returns whether its model is now in use. An unusable folder changes nothing."""
+    def read(self) -> Answers | str:
+        """The folder's answers, or why there are none. Changes nothing, so it may run in a thread."""
         if self.path is None:
-            return False
+            return "the model was not read from a folder"
         try:
-            answers = Answers.load(self.path)
+            return Answers.load(self.path)
         except Exception as error:
-            reason = error if isinstance(error, Dx2pxError | OSError) else type(error).__name__
-            log.error("reload refused, the old model stays in use: %s", reason)
+            return str(error) if isinstance(error, Dx2pxError | OSError) else type(error).__name__
+
+    def replace(self, read: Answers | str) -> bool:
+        """Use what was read, and return True. If it is a reason why nothing was, the old model stays in use."""
+        if isinstance(read, str):
+            log.error("reload refused, the old model stays in use: %s", read)
             return False
-        self.answers, self.since = answers, time.time()
-        log.info("reload done: %r", answers.model)
+        self.answers, self.since = read, time.time()
+        log.info("reload done: %r", read.model)
         return True

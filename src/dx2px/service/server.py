@@ -9,12 +9,16 @@ import math
 import signal
 import socket
 import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
 
 import uvicorn
 
+from dx2px.service.answers import Answers
 from dx2px.service.app import create_app
 from dx2px.service.config import Limits, ServiceConfig
-from dx2px.service.connections import Connection, abandon, cut_slow
+from dx2px.service.connections import Connection, State, abandon, cut_slow
 from dx2px.service.logs import Sampled
 from dx2px.service.metrics import Metrics
 from dx2px.service.served import Served
@@ -22,6 +26,7 @@ from dx2px.service.served import Served
 log = logging.getLogger("dx2px.service")
 
 _TICKS = 5  # tenths of a second between two checks of the connections
+_LAST_REQUESTS = 1.0  # seconds for requests that are on their way when the service is stopped
 
 
 def serve(served: Served, config: ServiceConfig) -> None:
@@ -47,6 +52,8 @@ def _uvicorn_config(app: object, limits: Limits) -> uvicorn.Config:
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
         http=type("LimitedConnection", (Connection,), {"limits": limits}),
+        # Not uvloop: a new connection waits for seconds there while a few hundred others are busy.
+        loop="asyncio",
         ws="none",
         lifespan="off",
         log_config=None,
@@ -58,11 +65,16 @@ def _uvicorn_config(app: object, limits: Limits) -> uvicorn.Config:
 
 
 class _Server(uvicorn.Server):
+    reload_seconds = 30.0  # a model that cannot be read in this time is refused
+    server_state: State
+
     def __init__(self, config: uvicorn.Config, served: Served, metrics: Metrics, limits: Limits) -> None:
         super().__init__(config)
+        self.server_state = State()
         self._patience = limits.shutdown_seconds
         self._served, self._metrics = served, metrics
         self._reloading: asyncio.Task[None] | None = None
+        self._reload_again = False
         self._slow = Sampled(log, "slow clients: %d dropped")
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
@@ -77,15 +89,42 @@ class _Server(uvicorn.Server):
         await self._serve(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn does, but clients that do not finish are dropped before their tasks must be cancelled."""
+        """As uvicorn does, but requests that clients have already sent are answered.
+
+        Clients that do not finish are dropped before their tasks must be cancelled.
+        """
         loop = asyncio.get_running_loop()
         loop.call_later(self._patience, abandon, self.server_state.connections)
+        self.server_state.stopping = True
+        for server, listener in zip(self.servers, sockets or (), strict=False):
+            await self._accept_last(server, listener)
+        until = loop.time() + _LAST_REQUESTS
+        while self.server_state.connections and loop.time() < until and not self.force_exit:
+            await asyncio.sleep(0.02)
         await super().shutdown(sockets)
+
+    async def _accept_last(self, server: asyncio.Server, listener: socket.socket) -> None:
+        """Accept the connections that the system still holds, which it would reset, and then no more."""
+        waiting = []
+        with listener.dup() as last, suppress(OSError):  # when there are no more
+            server.close()
+            while True:
+                waiting.append(last.accept()[0])
+        for one in waiting:
+            await asyncio.get_running_loop().connect_accepted_socket(self._connection, one)
+
+    def _connection(self) -> asyncio.Protocol:
+        protocol: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        return protocol
 
     async def on_tick(self, counter: int) -> bool:
         if counter % _TICKS == 0:
             now = asyncio.get_running_loop().time()
-            for _ in range(cut_slow(self.server_state.connections, now)):
+            cut = cut_slow(self.server_state.connections, now) + self.server_state.cut
+            self.server_state.cut = 0
+            for _ in range(cut):
                 self._slow.note()
         return await super().on_tick(counter)
 
@@ -94,8 +133,35 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
     def _reload(self) -> None:
-        if self._reloading is None or self._reloading.done():
-            self._reloading = asyncio.get_running_loop().create_task(self._reload_in_thread())
+        if self._reloading is not None and not self._reloading.done():
+            self._reload_again = True
+            return
+        self._reload_again = False
+        self._reloading = asyncio.get_running_loop().create_task(self._reload_in_time())
 
-    async def _reload_in_thread(self) -> None:
-        self._metrics.reloaded(await asyncio.to_thread(self._served.reload))
+    async def _reload_in_time(self) -> None:
+        try:
+            read = await asyncio.wait_for(_in_thread(self._served.read), self.reload_seconds)
+        except TimeoutError:
+            read = f"the folder could not be read in {self.reload_seconds:g} seconds"
+        self._metrics.reloaded(self._served.replace(read))
+        if self._reload_again:
+            asyncio.get_running_loop().call_soon(self._reload)
+
+
+def _in_thread(read: Callable[[], Answers | str]) -> asyncio.Future[Answers | str]:
+    """The result of a function that may never return: unlike asyncio's own threads, this one ends with the process."""
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[Answers | str] = loop.create_future()
+
+    def deliver(answers: Answers | str) -> None:
+        if not result.done():
+            result.set_result(answers)
+
+    def run() -> None:
+        answers = read()
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(deliver, answers)
+
+    threading.Thread(target=run, name="reload", daemon=True).start()
+    return result

@@ -103,12 +103,33 @@ def _calibration_section(trust: Mapping[str, Any]) -> list[str]:
         "| pairs of stay and procedure | expected calibration error | slope |",
         "|---|---|---|",
         _agreement("all", trust["all"]),
-        _agreement(f"the {TOP} most probable of each stay", trust[f"top{TOP}"]),
+        _agreement(f"the {TOP} most probable per stay", trust[f"top{TOP}"]),
         "",
         "Share of a stay's procedures that a set should hold → holds on average (procedures in the set): "
         f"{', '.join(sets)}.",
         "",
+        *_procedures_section(trust["procedures"]),
     ]
+
+
+def _procedures_section(found: Mapping[str, Any]) -> list[str]:
+    """Whether the probabilities are right procedure by procedure."""
+    lines = [f"Log loss per stay {found['log_loss']:.3f}, Brier score per stay {found['brier']:.3f}."]
+    if found["measured"]:
+        mean, wide, chance = (100 * found[name] for name in ("mean_gap", "p90_gap", "by_chance"))
+        lines.append(
+            f"Procedure by procedure, among probabilities of {found['noticed_from']:.0%} and more, predicted and "
+            f"observed differ by {mean:.1f} points on average and by {wide:.1f} or less in nine of ten "
+            f"({found['measured']} procedures with {found['least_stays']} such stays or more; {chance:.1f} points "
+            "would be chance)."
+        )
+    if found["expected_over_observed"] is not None:
+        low, high = found["expected_over_observed"]
+        lines.append(
+            f"Expected over observed number of stays, 5 to 95 % of {found['counted']} procedures: "
+            f"{low:.2f} to {high:.2f}."
+        )
+    return [" ".join(lines), ""]
 
 
 def _agreement(pairs: str, one: Mapping[str, Any]) -> str:

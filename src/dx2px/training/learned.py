@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,8 +33,9 @@ VALIDATION_AT = 5  # validation is measured by F1@5
 class LearnedModel(Recommender):
     """A network that the training loop learns.
 
-    With a checkpoint file a run can be stopped and resumed to the same weights; hooks report its progress. With `half`,
-    the learned weights are rounded to half precision, and everything measured holds for the rounded weights.
+    With a checkpoint file a run can be stopped and resumed to the same weights; hooks report its progress. `resume`
+    without such a file starts from the beginning, so that the same call serves a first run and its repetition. With
+    `half`, the learned weights are rounded to half precision, and everything measured holds for the rounded weights.
     """
 
     options: ClassVar[frozenset[str]] = OF_TRAIN
@@ -74,13 +76,17 @@ class LearnedModel(Recommender):
             save_every=self.save_every,
             processes=self.processes,
         )
-        if self.resume:
+        if self.resume and not self._starts_afresh:
             trainer.resume()
         elif self.processes.restarts:
             trainer.take_up()
         self.config, self.vocabularies = trainer.config, stays.vocabularies
         self.outcome = trainer.run(self.hooks)
         return self
+
+    @property
+    def _starts_afresh(self) -> bool:
+        return self.checkpoint is not None and not Path(self.checkpoint).exists()
 
     @property
     def history(self) -> list[Epoch]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dx2px.lab.faithfulness.attributions import Background, attributions, one_scale
+from dx2px.lab.faithfulness.attributions import Background, attributions, one_scale, plan
 from dx2px.lab.faithfulness.pairs import Pairs
+from dx2px.methods.paper.transport import ConvergenceWarning, TransportConfig
 from dx2px.ragged import Ragged
 from dx2px.scoring import transport
 from dx2px.scoring.coupling import CouplingScorer
@@ -45,6 +46,12 @@ def test_additive_scores_have_known_gradients_and_falls(additive) -> None:
     log_softmax = [float(x[0] - np.log(np.exp(x).sum())) for x in (whole, without)]
     assert fall[0] == pytest.approx(log_softmax[0] - log_softmax[1], abs=1e-5)
     assert rows(fall, 5).tolist() == [0.0]  # a stay's only diagnosis is not removed
+
+
+def test_a_plan_that_did_not_converge_warns(attention) -> None:
+    with pytest.warns(ConvergenceWarning, match="2 of 3 transport problems unconverged"):
+        plan(attention, PAIRS, TransportConfig(max_steps=1))
+    plan(attention, PAIRS, TransportConfig(fixed_steps=1))  # a warning would be an error here
 
 
 def test_plans_are_those_that_an_explanation_shows(attention) -> None:

@@ -68,6 +68,7 @@ def test_weights_that_mark_the_causes_put_them_first(planted, resamples) -> None
     assert sticks["posterior"].ahead.value > sticks["expected calls"].ahead.value > 0.7
 
 
+@pytest.mark.filterwarnings("ignore::dx2px.methods.paper.transport.ConvergenceWarning")
 def test_the_default_explains_better_than_the_papers_plan(world, planted, resamples) -> None:
     ours, theirs = (attributions(world.subject(name), None, 0) for name in ("default-0", "paper"))
     values = attribute({name: ours[name] for name in ("shares", "random")}, planted.pairs)

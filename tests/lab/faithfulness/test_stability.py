@@ -71,6 +71,7 @@ def test_a_relaxed_model_is_a_family_of_its_own(world) -> None:
     assert world.subject("paper").family == "e+sa+ma"
 
 
+@pytest.mark.filterwarnings("ignore::dx2px.methods.paper.transport.ConvergenceWarning")
 def test_more_steps_come_closer_to_the_default_plan(world) -> None:
     rows = np.arange(100)
     pairs = Pairs(world.cohort.diagnoses.take(rows), world.cohort.procedures.take(rows))

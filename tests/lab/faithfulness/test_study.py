@@ -17,6 +17,8 @@ from dx2px.lab.faithfulness.study import Stays
 from dx2px.methods import recommender
 from dx2px.training.run import learn
 
+# The models learn for a moment only: the transport of a few of their stays does not converge.
+pytestmark = pytest.mark.filterwarnings("ignore::dx2px.methods.paper.transport.ConvergenceWarning")
 SMALL = StudyConfig(samples=60, seed=3)
 
 

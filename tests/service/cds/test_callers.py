@@ -95,12 +95,103 @@ def test_a_jwt_is_good_once(client: TestClient) -> None:
         {"iat": None},
         {"iat": int(time.time()) + 3600},
         {"jti": None},
+        {"iat": "now"},
+        {"iat": True},
+        {"nbf": int(time.time()) + 3600},
+        {"nbf": "now"},
+        {"nbf": [1]},
+        {"exp": 10**400},
+        {"iat": 10**400},
+        {"nbf": -(10**400)},
+        {"exp": str(int(time.time()) + 300)},
+        {"exp": -1},
+        {"exp": {"a": 1}},
         {"jti": ""},
+        {"jti": 7},
         {"jti": "x" * 201},
+        {"aud": [[f"{ROOT}{DISCOVERY}"]]},
+        {"aud": [None, f"{ROOT}{DISCOVERY}"]},
+        {"aud": {f"{ROOT}{DISCOVERY}": 1}},
+        {"aud": f"{ROOT}{DISCOVERY}/"},
     ],
 )
 def test_wrong_claims_are_refused(client: TestClient, change: dict[str, Any]) -> None:
     assert call(client, signed(**change)) == 401
+
+
+def sealed(head: str, body: str) -> str:
+    """Texts of one's own, odd ones too, with a true signature."""
+    parts = [base64.urlsafe_b64encode(part.encode()).rstrip(b"=") for part in (head, body)]
+    signature = jwt.get_algorithm_by_name("ES384").sign(b".".join(parts), KEYS["ES384"])
+    return b".".join([*parts, base64.urlsafe_b64encode(signature).rstrip(b"=")]).decode()
+
+
+HEAD = '{"alg": "ES384", "kid": "ES384", "typ": "JWT"}'
+
+
+def test_a_true_signature_opens(client: TestClient) -> None:
+    assert call(client, sealed(HEAD, json.dumps(claims()))) == 200
+
+
+@pytest.mark.parametrize("name", ["exp", "iat", "nbf"])
+@pytest.mark.parametrize(
+    "value", ["1e400", "-1e400", "NaN", "Infinity", "9" * 5000, "[[1]]", "null", "1e16", '"1"']
+)
+def test_times_that_are_no_numbers_are_refused(client: TestClient, name: str, value: str) -> None:
+    text = json.dumps(claims(**{name: 4711}))
+    assert call(client, sealed(HEAD, text.replace(f'"{name}": 4711', f'"{name}": {value}'))) == 401
+
+
+@pytest.mark.parametrize("depth", [100, 900, 950, 980, 990, 2000, 20_000])
+def test_nesting_is_refused_and_never_a_failure(client: TestClient, depth: int) -> None:
+    nest = "[" * depth + "]" * depth
+    for head, body in ((f'{{"x": {nest}}}', "{}"), (HEAD, f'{{"x": {nest}}}'), (nest, nest)):
+        assert call(client, sealed(head, body)) == 401
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        '"crit": ["exp"]',
+        '"crit": []',
+        '"crit": ["b64"], "b64": false',
+        '"b64": false',
+        '"kid": "ES384"',
+        '"alg": "none"',
+    ],
+)
+def test_heads_that_ask_for_more_are_refused(client: TestClient, more: str) -> None:
+    """Extensions that must be understood, a payload that is not in the token, names given twice."""
+    assert call(client, sealed(f"{HEAD[:-1]}, {more}}}", json.dumps(claims()))) == 401
+
+
+@pytest.mark.parametrize(
+    "head", ["[]", "null", "1", '{"alg": "ES384", "kid": 1}', '{"alg": ["ES384"], "kid": "ES384"}']
+)
+def test_heads_of_another_shape_are_refused(client: TestClient, head: str) -> None:
+    assert call(client, sealed(head, json.dumps(claims()))) == 401
+    assert call(client, sealed(HEAD, head)) == 401
+    assert call(client, sealed(HEAD, json.dumps(claims(iss=[ISSUER])))) == 401
+
+
+def test_a_host_does_not_change_the_audience(client: TestClient) -> None:
+    """A path smuggled in through Host made an old router believe that the request was sent to another service."""
+    order = "/cds-services/dx2px-order-select"
+    token = signed(aud=f"{ROOT}{order}")
+    for host in (f"localhost:{order}?", f"localhost{order}?", "localhost:1@evil.example", "localhost"):
+        headers = {"authorization": f"Bearer {token}", "host": host}
+        answer = client.post("/cds-services/dx2px-patient-view", json={}, headers=headers)
+        assert answer.status_code == (401 if host == "localhost" else 400)
+
+
+def test_any_failure_of_the_library_refuses(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    for error in (RecursionError, OverflowError, MemoryError, AttributeError, KeyError):
+
+        def fail(*args: Any, error: type[Exception] = error, **options: Any) -> None:
+            raise error
+
+        monkeypatch.setattr(jwt, "decode", fail)
+        assert call(client, signed()) == 401
 
 
 def test_wrong_keys_are_refused(client: TestClient) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -11,8 +12,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from dx2px.codes import dotted
+from dx2px.scoring.folder import write_folder
+from dx2px.service import create_app
 from dx2px.service.cds import messages
 from dx2px.service.cds.cards import cut
+from dx2px.service.served import Served
+from synthetic_models import random_files
 
 VIEW, SELECT = "/cds-services/dx2px-patient-view", "/cds-services/dx2px-order-select"
 ICD9 = "http://hl7.org/fhir/sid/icd-9-cm"
@@ -94,16 +99,19 @@ def test_what_cannot_be_read_is_reported_and_the_rest_used(client: TestClient) -
     mixed["entry"] += ["broken", {"resource": {"resourceType": "Condition", "code": {"coding": []}}}]
     answer = client.post(VIEW, json=request(prefetch={"conditions": mixed})).json()
     assert answer["extension"]["dx2px-reading"] == {
-        "used": 2,
+        "used": 1,
+        "unknown": 1,
         "unreadable": 2,
         "without_icd": 1,
         "not_current": 0,
         "beyond_limit": 0,
         "other": 0,
+        "not_sent": 0,
+        "complete": True,
     }
     detail = answer["cards"][0]["detail"]
     left = "without an ICD code: 1; unreadable: 2; not known to the model: 1."
-    assert f"Conditions read: 2 of 5; {left}" in detail
+    assert f"Conditions used: 1 of 5; {left}" in detail
     assert 'dx2px_fhir_entries_total{outcome="unreadable"} 2.0' in client.get("/metrics").text
 
 
@@ -115,7 +123,67 @@ def test_codes_beyond_the_first_five_hundred_are_counted_and_left_out(client: Te
     assert "beyond the first 500 codes: 51" in answer["cards"][0]["detail"]
 
 
-@pytest.mark.parametrize("prefetch", [None, {}, {"patient": {"resourceType": "Patient"}}])
+def test_a_page_of_results_is_not_told_as_all_of_them(client: TestClient) -> None:
+    link = [{"relation": "next", "url": "https://ehr.example/fhir?page=2"}]
+    for more, text in (
+        ({"link": link, "total": 250}, "Conditions used: 1 of 250; on pages that were not sent: 249."),
+        ({"link": link}, "Conditions used: 1 of more than 1; there are further pages, which were not sent."),
+    ):
+        answer = client.post(VIEW, json=request(prefetch={"conditions": bundle("428.0") | more})).json()
+        assert text in answer["cards"][0]["detail"]
+        assert answer["extension"]["dx2px-reading"]["complete"] is False
+    assert 'dx2px_fhir_entries_total{outcome="not_sent"} 249.0' in client.get("/metrics").text
+
+
+@pytest.mark.parametrize(
+    ("codes", "used", "unknown"),
+    [
+        ((("icd-9-cm", "428.0"),), 1, 0),
+        ((("icd-9-cm", "V91"),), 0, 1),
+        ((("icd-10-cm", "I50.9"),), 1, 0),  # translated into 428.0 or its neighbours
+        ((("icd-10-cm", "Z99.89"), ("icd-9-cm", "428.0"), ("icd-9-cm", "428.0")), 2, 1),
+        ((("icd-9-cm", "428.1"),), 1, 0),  # similar codes stand in for it
+    ],
+)
+def test_used_is_what_the_model_knew(tmp_path: Path, codes: Any, used: int, unknown: int) -> None:
+    """By a model that knows ICD-9 alone, so that codes of ICD-10 are translated."""
+    write_folder(tmp_path / "model", random_files("e+pooling", 80, 10, dim=4, heads=1))
+    client = TestClient(create_app(Served.load(tmp_path / "model")), base_url="http://localhost")
+    found = bundle(*(code for _, code in codes))
+    for entry, (system, _) in zip(found["entry"], codes, strict=True):
+        entry["resource"]["code"]["coding"][0]["system"] = f"http://hl7.org/fhir/sid/{system}"
+    answer = client.post(VIEW, json=request(prefetch={"conditions": found})).json()
+    read = answer["extension"]["dx2px-reading"]
+    assert (read["used"], read["unknown"]) == (used, unknown)
+    assert bool(answer["cards"]) == bool(used)
+
+
+OUTCOME = {"resourceType": "OperationOutcome", "issue": [{"severity": "error", "code": "forbidden"}]}
+
+
+def test_a_failed_prefetch_beside_a_good_one_is_reported(client: TestClient) -> None:
+    prefetch = {"conditions": OUTCOME, "encounterConditions": bundle("428.0")}
+    answer = client.post(VIEW, json=request(prefetch=prefetch)).json()
+    read = answer["extension"]["dx2px-reading"]
+    assert (read["used"], read["other"], read["complete"]) == (1, 0, False)
+    assert "Conditions used: 1 of 1; a query of the record system failed." in answer["cards"][0]["detail"]
+    assert client.post(VIEW, json=request(prefetch={"conditions": OUTCOME})).status_code == 412
+    both = {"conditions": OUTCOME, "encounterConditions": None}
+    assert client.post(VIEW, json=request(prefetch=both)).json()["cards"] == []
+
+
+@pytest.mark.parametrize(
+    "prefetch",
+    [
+        None,
+        {},
+        {"patient": {"resourceType": "Patient"}},
+        {
+            "conditions": {"resourceType": "OperationOutcome"},
+            "encounterConditions": {"resourceType": "OperationOutcome"},
+        },
+    ],
+)
 @pytest.mark.parametrize(("route", "hook"), [(VIEW, "patient-view"), (SELECT, "order-select")])
 def test_without_prefetch_there_is_nothing_to_work_on(
     client: TestClient, route: str, hook: str, prefetch: Any
@@ -147,6 +215,26 @@ def test_orders_already_drafted_are_not_suggested(client: TestClient) -> None:
     shown = [[one["label"] for one in card["suggestions"]] for card in (before, after)]
     assert any("37.22" in label for label in shown[0])
     assert shown[1] == [label for label in shown[0] if "37.22" not in label]
+
+
+def test_thousands_of_drafts_do_not_make_the_model_work_longer(
+    client: TestClient, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    recommend = served.answers.recommend
+
+    def noted(diagnoses: Any, top: int, **options: Any) -> Any:
+        asked.append(top)
+        return recommend(diagnoses, top, **options)
+
+    monkeypatch.setattr(served.answers, "recommend", noted)
+    for number in (0, 3, 5000):
+        drafts = bundle(*(f"{place // 100:02d}.{place % 100:02d}" for place in range(number)))
+        for entry in drafts["entry"]:
+            entry["resource"]["resourceType"] = "ServiceRequest"
+        context = {"patientId": "1", "draftOrders": drafts}
+        assert client.post(SELECT, json=request("order-select", context=context)).status_code == 200
+    assert asked == [5, 8, 50]
 
 
 @pytest.mark.parametrize(
@@ -187,21 +275,82 @@ def test_five_hundred_conditions_are_read(client: TestClient) -> None:
         *(f"{number:03d}.{digit}" for number in range(1, 51) for digit in range(9)), "428.0", *["V91"] * 49
     )
     answer = client.post(VIEW, json=request(prefetch={"conditions": many}))
-    assert answer.json()["extension"]["dx2px-reading"]["used"] == 500
+    read = answer.json()["extension"]["dx2px-reading"]
+    assert (read["used"], read["unknown"]) == (451, 49)
     assert answer.json()["cards"]
 
 
+ACCEPTED = {
+    "card": "4e0a3a1e-3283-4575-ab82-028d55fe2719",
+    "outcome": "accepted",
+    "outcomeTimestamp": "2026-12-11T02:12:13Z",
+    "acceptedSuggestions": [{"id": "e56e1945-20b3-4393-8503-a1a20fd73152"}],
+}
+OVERRIDDEN = {
+    "card": "9368d37b-283f-44a0-93ea-547cebab93ed",
+    "outcome": "overridden",
+    "outcomeTimestamp": "2026-12-11T02:12:13.25+00:00",
+}
+REASON = {"code": "d7ecf885", "system": "https://ehr.example/reasons", "display": "Already done"}
+
+
 def test_feedback_is_counted(client: TestClient) -> None:
-    entry = {
-        "card": "4e0a3a1e-3283-4575-ab82-028d55fe2719",
-        "outcome": "accepted",
-        "outcomeTimestamp": "2026-12-11T02:12:13Z",
-        "acceptedSuggestions": [{"id": "e56e1945-20b3-4393-8503-a1a20fd73152"}],
-    }
-    answer = client.post(f"{VIEW}/feedback", json={"feedback": [entry, entry | {"outcome": "overridden"}]})
+    answer = client.post(f"{VIEW}/feedback", json={"feedback": [ACCEPTED, OVERRIDDEN]})
     assert (answer.status_code, answer.content) == (200, b"")
     text = client.get("/metrics").text
     for outcome in ("accepted", "overridden"):
         assert f'dx2px_cds_feedback_total{{outcome="{outcome}",service="dx2px-patient-view"}} 1.0' in text
-    assert client.post(f"{VIEW}/feedback", json={"feedback": [entry | {"outcome": "?"}]}).status_code == 422
-    assert client.post("/cds-services/none/feedback", json={"feedback": [entry]}).status_code == 404
+    assert client.post("/cds-services/none/feedback", json={"feedback": [ACCEPTED]}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "reason", [{"userComment": ""}, {"reason": REASON}, {"reason": REASON, "userComment": "x"}]
+)
+def test_an_override_may_have_a_reason(client: TestClient, reason: dict[str, Any]) -> None:
+    sent = {"feedback": [OVERRIDDEN | {"overrideReason": reason}]}
+    assert client.post(f"{SELECT}/feedback", json=sent).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        ACCEPTED | {"outcome": "?"},
+        ACCEPTED | {"outcome": "ignored"},
+        ACCEPTED | {"card": "1"},
+        ACCEPTED | {"card": None},
+        {name: value for name, value in ACCEPTED.items() if name != "acceptedSuggestions"},
+        ACCEPTED | {"acceptedSuggestions": None},
+        ACCEPTED | {"acceptedSuggestions": []},
+        ACCEPTED | {"acceptedSuggestions": [{}]},
+        ACCEPTED | {"acceptedSuggestions": [{"id": "1"}]},
+        ACCEPTED | {"acceptedSuggestions": ["e56e1945-20b3-4393-8503-a1a20fd73152"]},
+        ACCEPTED | {"acceptedSuggestions": {"id": "e56e1945-20b3-4393-8503-a1a20fd73152"}},
+        OVERRIDDEN | {"overrideReason": {}},
+        OVERRIDDEN | {"overrideReason": {"reason": None}},
+        OVERRIDDEN | {"overrideReason": {"reason": {"code": "1"}}},
+        OVERRIDDEN | {"overrideReason": {"userComment": 1}},
+        OVERRIDDEN | {"overrideReason": "no"},
+        *(
+            OVERRIDDEN | {"outcomeTimestamp": wrong}
+            for wrong in (
+                "",
+                "now",
+                "2026-12-11",
+                "2026-12-11T02:12:13",
+                "2026-12-11T02:12:13+02:00",
+                1765419133,
+                "2026-13-11T02:12:13Z",
+                "2026-12-11T24:12:13Z",
+                "2026-12-11T02:12:13Z\n",
+                None,
+            )
+        ),
+    ],
+)
+def test_feedback_that_breaks_the_standard_is_refused_whole(
+    client: TestClient, entry: dict[str, Any]
+) -> None:
+    refused = client.post(f"{VIEW}/feedback", json={"feedback": [ACCEPTED, entry]})
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["pointer"].startswith("/feedback/1")
+    assert "dx2px_cds_feedback_total{" not in client.get("/metrics").text

@@ -73,11 +73,13 @@ def test_every_entry_has_one_fate() -> None:
     read = read_conditions([bundle(*entries)])
     assert read.counts == {
         "used": 2,
+        "unknown": 0,
         "unreadable": 9,
         "without_icd": 2,
         "not_current": 2,
         "beyond_limit": 0,
         "other": 1,
+        "not_sent": 0,
     }
     assert sum(read.counts.values()) == len(entries)
 
@@ -103,16 +105,71 @@ def test_bundles_without_entries(sent: list[Any], unreadable: int) -> None:
     assert (read_conditions(sent).conditions, read_conditions(sent).unreadable) == ((), unreadable)
 
 
+NEXT = {"relation": "next", "url": "https://ehr.example/fhir?page=2"}
+
+
+@pytest.mark.parametrize(
+    ("more", "not_sent", "complete"),
+    [
+        ({}, 0, True),
+        ({"total": 1}, 0, True),
+        ({"total": 250}, 249, False),
+        ({"total": 250, "link": [NEXT]}, 249, False),
+        ({"total": 0}, 0, True),  # fewer than were sent: the record system miscounted
+        ({"link": [{"relation": "self", "url": "x"}]}, 0, True),
+        ({"link": [{"relation": "self"}, NEXT]}, 0, False),
+        ({"link": [{"relation": "previous"}]}, 0, False),
+        ({"total": 1, "link": [NEXT]}, 0, False),
+        ({"total": True}, 0, True),
+        ({"total": "250"}, 0, True),
+        ({"total": -1}, 0, True),
+        ({"total": 10**400}, 0, True),
+        ({"total": 10**400, "link": [NEXT]}, 0, False),
+        ({"link": NEXT}, 0, True),
+        ({"link": [{"relation": ["next"]}, 1, None]}, 0, True),
+    ],
+)
+def test_a_page_is_not_taken_for_the_whole(more: dict[str, Any], not_sent: int, complete: bool) -> None:
+    read = read_conditions([bundle(condition((ICD9, "428.0"))) | more])
+    assert (read.counts["used"], read.not_sent, read.complete) == (1, not_sent, complete)
+
+
+def test_totals_count_what_was_searched_for() -> None:
+    found = bundle(
+        condition((ICD9, "428.0")), {"resourceType": "Patient"}, {"resourceType": "OperationOutcome"}
+    )
+    for entry, mode in zip(found["entry"], ("match", "include", "outcome"), strict=True):
+        entry["search"] = {"mode": mode}
+    assert read_conditions([found | {"total": 1}]).complete
+    assert read_conditions([found | {"total": 3}]).not_sent == 2
+    both = [found | {"total": 2}, {"resourceType": "Bundle", "total": 7}]
+    assert read_conditions(both).not_sent == 8
+
+
 JSON = st.recursive(
     st.none()
     | st.booleans()
     | st.floats()
+    | st.integers()
     | st.sampled_from([ICD9, "428.0", "Bundle", "Condition", "active"]),
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(
             st.sampled_from(
-                ["resourceType", "entry", "resource", "code", "coding", "system", "clinicalStatus"]
+                [
+                    "resourceType",
+                    "entry",
+                    "resource",
+                    "code",
+                    "coding",
+                    "system",
+                    "clinicalStatus",
+                    "total",
+                    "link",
+                    "relation",
+                    "search",
+                    "mode",
+                ]
             ),
             inner,
         )

@@ -90,6 +90,18 @@ def test_a_set_of_a_stated_coverage(page: Any, model: Model) -> None:
     assert "top=90%25" in page.driver.current_url
 
 
+def test_procedures_without_reasons_say_so(page: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service gives reasons for the first procedures alone."""
+    monkeypatch.setattr("dx2px.service.answers.MOST_TOP", 1)
+    page.open("dx=585.6,518.81")
+    page.procedures()
+    notes = page.run(
+        "return [...document.querySelectorAll('#procedures .reasons')].map((one) => one.textContent)"
+    )
+    assert notes[0].startswith("Comes from")
+    assert set(notes[1:]) == {"Reasons are given only for the first procedures of a long list."}
+
+
 def test_ribbons_carry_the_transport_plan(page: Any, model: Model) -> None:
     page.open(FRAGMENT)
     page.procedures()

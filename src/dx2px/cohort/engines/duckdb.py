@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import ibis
+import pyarrow.parquet as pq
 
 from dx2px.cohort.engines.engine import FILE_ROW, Engine
 from dx2px.errors import CohortError
@@ -71,7 +72,11 @@ class DuckDB(Engine):
         if name not in SPOOLED:
             return self.connection.create_table(name, expression, temp=True)
         target = self.workspace / f"{name}.parquet"
-        self.connection.to_parquet(expression, target)
+        schema = expression.schema().to_pyarrow()
+        # Not by DuckDB's own COPY: Ctrl-C in the middle of one can abort the process.
+        with pq.ParquetWriter(target, schema, compression="lz4") as writer:
+            for batch in self.batches(expression):
+                writer.write_batch(batch.cast(schema))
         return self.connection.read_parquet(target)
 
     @contextmanager
@@ -82,6 +87,23 @@ class DuckDB(Engine):
             raise CohortError(
                 f"DuckDB ran out of memory (its limit is {MEMORY_LIMIT}) or of disk space for temporary files."
             ) from None
+        except (duckdb.Error, RuntimeError) as error:
+            if isinstance(error, duckdb.InterruptException) or str(error) == "Query interrupted":
+                raise KeyboardInterrupt from None  # what DuckDB makes of Ctrl-C
+            if not isinstance(error, duckdb.Error):
+                raise
+            raise CohortError(_sentence(error)) from None
 
     def close(self) -> None:
+        self.connection.con.interrupt()  # after Ctrl-C a query may still be running, and closing would wait for it
         self.connection.disconnect()
+
+
+def _sentence(error: duckdb.Error) -> str:
+    """What went wrong, in our words: DuckDB's own may quote a cell."""
+    if "UTF8" in str(error):
+        return "A Parquet file holds text that is not UTF-8; it is damaged, or was written with another encoding."
+    kind = type(error).__name__.removesuffix("Exception")
+    return (
+        f"DuckDB could not read the tables ({kind}); a file may be damaged, or a column has an unusual type."
+    )

@@ -14,6 +14,7 @@ from dx2px.cohort.engines.engine import FILE_ROW
 from dx2px.cohort.sources.source_tables import Tables
 from dx2px.cohort.text_tables import LINE, Staged, read_header, stage_delimited, stage_fixed_width
 from dx2px.errors import CohortError
+from dx2px.words import counted
 
 TEXT_SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".tsv", ".tsv.gz", ".txt", ".txt.gz", ".txt.bz2")
 PARQUET_SUFFIXES = (".parquet",)
@@ -29,6 +30,8 @@ class FileTables(Tables):
         self.root, self.workspace, self.say = root, workspace, say
         if not root.exists():
             raise CohortError(f"There is no file or folder {root}.")
+        if not (root.is_file() or root.is_dir()):
+            raise CohortError(f"{root} is neither a regular file nor a folder.")
 
     def enter(self, inner: str) -> None:
         if (self.root / inner).is_dir():
@@ -72,8 +75,16 @@ class FileTables(Tables):
             return {name.lower(): kind for name, kind in schema.items() if name != FILE_ROW}
         return dict.fromkeys(read_header(table).columns, ibis.dtype("string"))
 
+    def has_columns(self, table: Path) -> str:
+        if table.suffix.lower() in PARQUET_SUFFIXES:
+            return super().has_columns(table)
+        # If the file has no header, its "column names" are a patient's record.
+        return (
+            f"its first line, which should name the columns, has {counted(len(self.columns(table)), 'field')}"
+        )
+
     def rows(self, table: Path) -> int:
-        return self.staged[table.name].records
+        return self.staged[table].records
 
     def read_fixed_width(self, table: Path, width: int, columns: dict[str, slice]) -> Any:
         """The slices of a fixed-width file as columns."""
@@ -88,7 +99,7 @@ class FileTables(Tables):
         self.files.append(path)
         self.say(f"reading {path.name}")
         target = self.workspace / f"{len(self.staged)}-{path.name}.parquet"
-        self.staged[path.name] = stage(target)
+        self.staged[path] = stage(target)
         return self.engine.read_parquet(target)
 
     def _read_parquet(self, path: Path, wanted: list[str]) -> Any:
@@ -97,14 +108,14 @@ class FileTables(Tables):
         names = {name.lower(): name for name in table.columns}
         columns = {name: self.as_written(path, name, table[names[name]]) for name in wanted}
         rows = self.engine.value(table.count())
-        self.staged[path.name] = Staged(records=rows, lines=rows)
+        self.staged[path] = Staged(records=rows, lines=rows)
         return table.select(**{LINE: table[FILE_ROW] + 1}, **columns)
 
     def _parquet(self, path: Path) -> Any:
         try:
             return self.engine.read_numbered_parquet(path)
-        except Exception as error:  # each engine raises types of its own; here they all mean the same
-            raise CohortError(f"{path.name} cannot be read as Parquet; the file may be damaged.") from error
+        except Exception:  # each engine raises types of its own; here they all mean the same
+            raise CohortError(f"{path.name} cannot be read as Parquet; the file may be damaged.") from None
 
 
 def _stem(path: Path) -> str:

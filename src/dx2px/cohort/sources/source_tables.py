@@ -10,9 +10,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import ibis
+
 from dx2px.cohort.engines import Engine
 from dx2px.cohort.text_tables import Staged
 from dx2px.errors import CohortError
+
+SHOWN_COLUMNS = 20
+WHOLE_DECIMAL = r"^-?[0-9]+(\.0*)?$"
+EXACT = {2: 2**11, 4: 2**24, 8: 2**53}  # by the bytes of a float: up to here it holds every whole number
 
 
 class Tables(ABC):
@@ -23,7 +29,7 @@ class Tables(ABC):
 
     def __init__(self, engine: Engine, place: str) -> None:
         self.engine, self.place = engine, place
-        self.staged: dict[str, Staged] = {}  # what happened to the lines of each text file
+        self.staged: dict[Path, Staged] = {}  # what happened to the lines of each text file
         self.files: list[Path] = []  # the files that were read
         self.numeric: set[tuple[str, str]] = set()  # (table, column) stored as numbers
 
@@ -47,6 +53,12 @@ class Tables(ABC):
     @abstractmethod
     def columns(self, table: Any) -> dict[str, Any]:
         """Column names in lower case, with their Ibis type."""
+
+    def has_columns(self, table: Any) -> str:
+        """For messages: `it has` and the names of the columns, or their number where the names may be a record."""
+        names = list(self.columns(table))
+        more = f" and {len(names) - SHOWN_COLUMNS:,} more" if len(names) > SHOWN_COLUMNS else ""
+        return f"it has {', '.join(names[:SHOWN_COLUMNS])}{more}"
 
     @abstractmethod
     def rows(self, table: Any) -> int:
@@ -73,7 +85,7 @@ class Tables(ABC):
         missing = [name for name in required if name not in have]
         if missing:
             raise CohortError(
-                f"{table.name} has no column {' and no column '.join(missing)}; it has {', '.join(have)}."
+                f"{table.name} has no column {' and no column '.join(missing)}; {self.has_columns(table)}."
             )
         return self._read(table, [*required, *(n for n in optional if n in have and n not in required)])
 
@@ -85,14 +97,25 @@ class Tables(ABC):
 
     def as_written(self, table: Any, name: str, column: Any) -> Any:
         """A column of any type as text, whole numbers or lists; number columns are noted, for the repair of codes."""
-        if column.type().is_numeric():
+        kind = column.type()
+        if kind.is_numeric():
             self.numeric.add((table.name, name))
-            if self._is_whole(column):  # a float must not become the text '142345.0'
-                return column.cast("int64")
-        return column if column.type().is_array() else column.cast("string")
+        if kind.is_integer():
+            return column.cast("string" if kind.is_uint64() else "int64")
+        if kind.is_floating():
+            return self._float_as_written(column)
+        text = column if kind.is_array() else column.cast("string")
+        if kind.is_decimal() and self._all(text.re_search(WHOLE_DECIMAL)):
+            return text.re_replace(r"\.0*$", "")
+        return text
 
-    def _is_whole(self, column: Any) -> bool:
-        if column.type().is_integer():
-            return True
-        number = column.cast("float64")  # Ibis cannot round a decimal without a precision
-        return bool(self.engine.value((number.isnull() | (number == number.round())).all()))
+    def _float_as_written(self, column: Any) -> Any:
+        """A float must not become the text '142345.0'. One that is not finite, or too large to be exact, is missing."""
+        kind = column.type()
+        usable = ~column.isnan() & (column.abs() <= EXACT[kind.nbytes])
+        known = ibis.ifelse(usable, column, ibis.null(kind))
+        return known.cast("int64" if self._all(known == known.round()) else "string")
+
+    def _all(self, condition: Any) -> bool:
+        """Whether a condition holds in every row where it is not null."""
+        return self.engine.value(condition.all()) is not False

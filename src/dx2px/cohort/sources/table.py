@@ -22,6 +22,7 @@ from dx2px.cohort.sources.entries import Extract, entries_of, stripped, version_
 from dx2px.cohort.sources.source_options import SourceOptions
 from dx2px.cohort.sources.source_tables import Tables
 from dx2px.errors import CohortError
+from dx2px.words import counted
 
 USUAL_NAMES = {
     "stay": "stay_id stay hadm_id admission_id admission encounter_id encounter visit_id visit_occurrence_id visit "
@@ -93,7 +94,7 @@ class _Reader:
         if self._column("kind") is None:
             raise CohortError(
                 f"{self.path.name} needs either numbered or list columns for diagnoses and procedures, or one code per "
-                f"row and a column for its kind; it has {', '.join(self.types)}. Name the columns with the options."
+                f"row and a column for its kind; {self._has()}. Name the columns with the options."
             )
         return [self._long(None)]
 
@@ -133,10 +134,7 @@ class _Reader:
             self._need("stay")  # an error: rows of a database have no number to use instead
         if roles["stay"] is None:
             table = table.mutate(line_as_stay=table.line.cast("string"))
-        shown: dict[str, str | None] = {
-            kind: f"{names[0]} … {names[-1]}" if len(names) > 1 else names[0]
-            for kind, names in groups.items()
-        }
+        shown: dict[str, str | None] = {kind: self._shown(kind, names) for kind, names in groups.items()}
         self.notes.append(f"{self.path.name}: " + self._described({**roles, "stay": stay, **shown}))
         return [self._row_entries(table, kind, names, stay, roles) for kind, names in groups.items()]
 
@@ -177,6 +175,18 @@ class _Reader:
             version=self._version(long, roles["system"]),
         )
 
+    def _shown(self, kind: Kind, names: list[str]) -> str:
+        """A group of columns in a note: the user's own words, or usual names."""
+        if named := self._named(kind):
+            return f"{', '.join(named)} ({counted(len(names), 'column')})"
+        return f"{names[0]} … {names[-1]}" if len(names) > 1 else names[0]
+
+    def _named(self, kind: Kind) -> tuple[str, ...]:
+        return self.options.diagnosis_columns if kind == "diagnosis" else self.options.procedure_columns
+
+    def _has(self) -> str:
+        return self.tables.has_columns(self.path)
+
     def _is_single_code(self, column: str) -> bool:
         """A lone column such as `dx1` holds one code; `dx` or `diagnoses` holds a list."""
         return bool(re.search(r"\d$", column))
@@ -186,8 +196,7 @@ class _Reader:
 
     def _code_columns(self, kind: Kind) -> list[str]:
         """The numbered columns of a kind in their order, or its list column."""
-        named = self.options.diagnosis_columns if kind == "diagnosis" else self.options.procedure_columns
-        if named:
+        if named := self._named(kind):
             return self._matching(named)
         numbered = [name for name in self.types if re.fullmatch(USUAL_NUMBERED[kind], name)]
         if numbered:
@@ -199,9 +208,7 @@ class _Reader:
         for pattern in patterns:
             names = [name for name in self.types if fnmatch.fnmatchcase(name, pattern.lower())]
             if not names:
-                raise CohortError(
-                    f"{self.path.name} has no column that matches {pattern}; it has {', '.join(self.types)}."
-                )
+                raise CohortError(f"{self.path.name} has no column that matches {pattern}; {self._has()}.")
             found += sorted(names, key=_number)
         return list(dict.fromkeys(found))
 
@@ -210,7 +217,7 @@ class _Reader:
         named: str | None = getattr(self.options, f"{role}_column")
         if named is not None:
             if named.lower() not in self.types:
-                raise CohortError(f"{self.path.name} has no column {named}; it has {', '.join(self.types)}.")
+                raise CohortError(f"{self.path.name} has no column {named}; {self._has()}.")
             return named.lower()
         return next((name for name in USUAL_NAMES[role].split() if name in self.types), None)
 
@@ -218,7 +225,7 @@ class _Reader:
         column = self._column(role)
         if column is None:
             raise CohortError(
-                f"{self.path.name} has no column with a usual name for the {role}; it has {', '.join(self.types)}. "
+                f"{self.path.name} has no column with a usual name for the {role}; {self._has()}. "
                 f"Name it with --{role}-column."
             )
         return column

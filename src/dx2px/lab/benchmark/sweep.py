@@ -30,7 +30,7 @@ class SweepConfig:
         if self.over not in GRIDS:
             raise InputError(f"A sweep is over {', '.join(GRIDS)}, not {self.over!r}.")
         if self.over not in learner_class(self.method).options_of(self.method):
-            raise InputError(f"The setting {self.over} means nothing to the method {self.method}.")
+            raise InputError(f"The setting {self.over} has no effect on the method {self.method}.")
 
     @property
     def grid(self) -> tuple[float, ...]:

@@ -132,7 +132,12 @@ def plan(subject: Subject, pairs: Pairs, config: TransportConfig) -> TransportRe
     C[places] = costs(subject, pairs)
     mu = subject.scorer.significance(pairs.diagnoses).astype(np.float64)
     n, m = pairs.diagnoses.lengths, pairs.procedures.lengths
-    return solve(C, mu, np.repeat(1 / m, m), n, m, config)
+    found = solve(C, mu, np.repeat(1 / m, m), n, m, config)
+    if (
+        config.fixed_steps is None
+    ):  # plans of so many steps are measured for how far they are from convergence
+        found.warn_unconverged()
+    return found
 
 
 def plan_shares(subject: Subject, pairs: Pairs, config: TransportConfig) -> Doubles:

@@ -124,8 +124,8 @@ def _curves(shown: Mapping[str, Record]) -> Figure | None:
         one.set_ylabel("fall of log probability", fontsize=8)
         one.set_title(f"{family}: {side}", fontsize=9)
         one.set_xticks(range(1, len(next(iter(found.values()))[side]) + 1))
-    for one in axes[::2]:
-        one.legend(frameon=False, fontsize=7)
+    for one in axes[1::2]:  # curves of sufficiency fall, so this corner is free
+        one.legend(frameon=False, fontsize=7, loc="upper right")
     return figure
 
 

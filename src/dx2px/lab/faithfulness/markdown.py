@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dx2px.lab.tables import table
+
 Record = Mapping[str, Any]
 OWN = ("shares", "own plan", "plan")  # what a method itself shows as its reasons
 
@@ -42,7 +44,7 @@ def _models(record: Record) -> list[str]:
         for name, m in record["models"].items()
     ]
     head = ["model", "method", "seed", "fold", "F1@1, %", "F1@3, %", "F1@5, %", "F1@10, %"]
-    return ["## Models", "", *_table(head, rows)]
+    return ["## Models", "", table(head, rows)]
 
 
 def _planted(name: str, model: Record) -> list[str]:
@@ -65,7 +67,7 @@ def _planted(name: str, model: Record) -> list[str]:
     ]
     weights = ["weights", "a cause above a non-cause, %", "the largest is a cause, %"]
     title = f"## Planted causes: {name} ({model['family']})"
-    return [title, "", *_table(head, rows), *_table(weights, first)]
+    return [title, "", table(head, rows), table(weights, first)]
 
 
 def _deletion(name: str, model: Record, target: str, found: Record) -> list[str]:
@@ -83,7 +85,7 @@ def _deletion(name: str, model: Record, target: str, found: Record) -> list[str]
         for attribution, r in best_first(found, "fall")
     ]
     head = ["attribution", "fall", "of leave-one-out's, %", "comprehensiveness, k = 1, 2, …", "sufficiency"]
-    return [f"## Deletion, {target} procedures: {name} ({model['family']})", "", *_table(head, rows)]
+    return [f"## Deletion, {target} procedures: {name} ({model['family']})", "", table(head, rows)]
 
 
 def _stability(found: Record) -> list[str]:
@@ -101,7 +103,7 @@ def _stability(found: Record) -> list[str]:
             [attribution, f"{100 * o['first']:.1f}", f"{o['variation']:.3f}"]
             for attribution, o in one["overlap"].items()
         ]
-        lines += _table(["attribution", "same first diagnosis, %", "total variation"], rows)
+        lines.append(table(["attribution", "same first diagnosis, %", "total variation"], rows))
     return lines
 
 
@@ -117,7 +119,7 @@ def _settings(name: str, settings: Sequence[Record]) -> list[str]:
         for s in settings
     ]
     head = ["β", "steps", "same first as the default plan, %", "total variation", "top-1 cause accuracy, %"]
-    return [f"## The paper's plan by β and steps: {name}", "", *_table(head, rows)]
+    return [f"## The paper's plan by β and steps: {name}", "", table(head, rows)]
 
 
 def _penalties(name: str, found: Sequence[Record]) -> list[str]:
@@ -130,12 +132,7 @@ def _penalties(name: str, found: Sequence[Record]) -> list[str]:
         for f in found
     ]
     head = ["penalty of the diagnoses' marginal", "entropy", "top-1 cause accuracy, %"]
-    return [f"## Relaxing the marginal: {name}", "", *_table(head, rows)]
-
-
-def _table(head: Sequence[Any], rows: Sequence[Sequence[Any]]) -> list[str]:
-    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    return [*lines, *(f"| {' | '.join('' if c is None else str(c) for c in row)} |" for row in rows), ""]
+    return [f"## Relaxing the marginal: {name}", "", table(head, rows)]
 
 
 def _percent(interval: Record | None) -> str:

@@ -28,7 +28,7 @@ from dx2px.lab.faithfulness.stability import families, penalties, plan_settings,
 from dx2px.lab.faithfulness.subject import PAPER, Subject
 from dx2px.lab.synthetic import Truth
 from dx2px.lab.synthetic.truth import causes_path
-from dx2px.scoring.measured import learned_from
+from dx2px.scoring.measured import learned_from, validation_fold
 from dx2px.scoring.metrics import evaluate
 from dx2px.training.recommender import Say, silent
 from dx2px.version import __version__
@@ -74,7 +74,7 @@ class Stays:
         unseen = reduce(np.intersect1d, [split.test for split in splits])
         if not len(unseen):
             raise InputError("Every stay was learned from by one of the models: use models of one split.")
-        learned = splits[0].training(first.settings["split"]["fold"])
+        learned = splits[0].training(validation_fold(first))
         return cls(cohort, _sample(unseen, config), learned, None)
 
     @property

@@ -200,7 +200,7 @@
     choose(-1);
     results.hidden = !wanted.length;
     search.setAttribute("aria-expanded", String(!results.hidden));
-    if (wanted.length) status.textContent = hits.length ? `${hits.length} codes found.` : "No code of this model matches.";
+    if (wanted.length) status.textContent = hits.length ? `${hits.length} ${hits.length === 1 ? "code" : "codes"} found.` : "No code of this model matches.";
     else letGo();
   }
   function choose(place) {

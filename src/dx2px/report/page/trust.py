@@ -7,9 +7,12 @@ import numpy as np
 from dx2px.report.markup import Markup, el
 from dx2px.report.page.charts import Line, log_scatter
 from dx2px.report.page.content import Content
-from dx2px.report.page.words import figure, percent, section, table
+from dx2px.report.page.words import code, figure, percent, section, table
+from dx2px.scoring.per_procedure import LEAST, NOTICED, PerProcedure
 from dx2px.scoring.reliability import TOP, Agreement, Reliability
 from dx2px.scoring.subgroups import SMALLEST
+
+FURTHEST = 10  # procedures listed by name
 
 
 def trust_section(content: Content) -> Markup:
@@ -28,6 +31,7 @@ def trust_section(content: Content) -> Markup:
             "these were.",
         ),
         el("div", _plot(trust), el("div", _numbers(trust), _sets(trust)), class_="figures"),
+        *_procedures(trust.procedures, content),
     )
 
 
@@ -72,3 +76,34 @@ def _sets(trust: Reliability) -> Markup:
         table(["share asked for", "share held", "procedures per set"], rows, numbers=(1, 2)),
         el("p", note, class_="muted"),
     )
+
+
+def _procedures(found: PerProcedure, content: Content) -> list[Markup]:
+    """Procedure by procedure: the summary, and the ones whose probabilities are furthest off."""
+    losses = f"Log loss per stay {found.log_loss:.3f}, Brier score per stay {found.brier:.3f}."
+    if not found.gaps:
+        return [el("p", losses)]
+    assert found.mean_gap is not None
+    assert found.by_chance is not None
+    summary = (
+        f"{losses} Procedure by procedure, among probabilities of {percent(NOTICED, 0)} and more, predicted and "
+        f"observed differ by {100 * found.mean_gap:.1f} points on average over {len(found.gaps)} procedures with at "
+        f"least {LEAST} such stays; {100 * found.by_chance:.1f} points would be chance."
+    )
+    codes = content.model.files.procedures
+    rows = [
+        [
+            code(codes[one.procedure], content.names),
+            f"{one.stays:,}",
+            percent(one.predicted),
+            percent(one.observed),
+        ]
+        for one in found.gaps[:FURTHEST]
+        if one.stays >= SMALLEST
+    ]
+    head = ["procedure", "stays", "mean probability", "share coded"]
+    return [
+        el("h3", "Procedures whose probabilities are furthest off"),
+        el("p", summary),
+        table(head, rows, numbers=(1, 2, 3)),
+    ]

@@ -15,8 +15,14 @@ from dx2px.scoring.folder.flaws import FlawError
 
 FORMAT = 1
 MARK = "dx2px model"
-_OPTIONAL = {"calibration": dict, "measured": dict}  # folders of earlier versions may lack them
+_OPTIONAL = {
+    "calibration": dict,
+    "measured": dict,
+    "sizes": dict,
+}  # folders of earlier versions may lack them
 _TYPES = {"version": str, "method": str, "settings": dict, "arrays": dict, "files": dict, "digest": str}
+
+_DEEPEST = 20  # levels
 
 Record = dict[str, Any]
 
@@ -37,6 +43,8 @@ def parse(data: bytes) -> Record:
     wrong += [name for name, type_ in _OPTIONAL.items() if not isinstance(record.get(name, type_()), type_)]
     if wrong or record.keys() - _TYPES.keys() - _OPTIONAL.keys() != {"kind", "format"}:
         raise FlawError("its config.json lacks entries, or has entries that do not belong there")
+    _check_sizes(record)
+    _check_depth(record)
     unsigned = {name: value for name, value in record.items() if name != "digest"}
     if _digest(unsigned) != record["digest"] or _text(record) != data:
         raise FlawError("its config.json was changed after it was written")
@@ -59,9 +67,29 @@ def _check_format(found: Any) -> None:
     if not isinstance(found, int) or isinstance(found, bool) or found < 1:
         raise FlawError("its config.json does not say which format it has")
     if found > FORMAT:
+        shown = found if found < 1000 else "1000 or above"
         raise FlawError(
-            f"it has format {found} and this dx2px reads format {FORMAT}, so install a newer dx2px"
+            f"it has format {shown} and this dx2px reads format {FORMAT}, so install a newer dx2px"
         )
+
+
+def _check_sizes(record: Record) -> None:
+    sizes = record.get("sizes")
+    if sizes is not None and sizes.keys() != record["files"].keys():
+        raise FlawError("its config.json does not name the size of each file")
+
+
+def _check_depth(record: Record) -> None:
+    """Nobody nests settings deeply, and code that walks through them calls itself once per level."""
+    level: list[Any] = [record]
+    for _ in range(_DEEPEST):
+        level = [part for value in level if isinstance(value, dict | list) for part in _parts(value)]
+    if level:
+        raise FlawError("its config.json is nested too deeply")
+
+
+def _parts(value: dict[str, Any] | list[Any]) -> list[Any]:
+    return list(value.values()) if isinstance(value, dict) else value
 
 
 def _load(data: bytes) -> Record:
@@ -92,5 +120,5 @@ def _text(record: Mapping[str, Any]) -> bytes:
     try:
         text = json.dumps(record, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
         return f"{text}\n".encode()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         raise FlawError("its settings are not plain JSON values") from None

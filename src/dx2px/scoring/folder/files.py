@@ -1,7 +1,7 @@
 """The files of a model folder, written and read together.
 
 config.json          format, version, method, settings, shapes of the arrays, SHA-256 of each file; and, optionally,
-                     the calibration of the scores and what was measured on the test part
+                     their sizes, the calibration of the scores, and what was measured on the test part
 vocabulary.parquet   kind, index, code, count: one row per diagnosis, then one per procedure;
                      `count` is the number of training stays with the code, or null
 weights.safetensors  the arrays, as float32, or as float16 to halve the size
@@ -9,8 +9,8 @@ history.parquet      what training measured, one row per epoch, numbers only
 MODEL_CARD.md        what the model is, for people
 split.parquet        optional: the part of each stay, as `Split.save` writes it; no identifiers
 
-`write_folder` replaces an earlier model in one step (see `replacement`). `read_folder` reads all files into
-memory before it checks them, so that what was checked is what is used.
+`write_folder` replaces an earlier model in one step (see `replacement`). `read_folder` first checks what the files are
+and how large (see `entries`); then it reads them all into memory, so that what was checked is what is used.
 """
 
 from __future__ import annotations
@@ -28,20 +28,17 @@ from safetensors import SafetensorError
 
 from dx2px.errors import ModelError
 from dx2px.scoring.calibration import Calibration
-from dx2px.scoring.folder import config_file, layouts, measured_entry, tables
+from dx2px.scoring.folder import config_file, entries, layouts, measured_entry, tables
+from dx2px.scoring.folder.entries import ALLOWED, CARD, CONFIG, HISTORY, REQUIRED, SPLIT, VOCABULARY, WEIGHTS
 from dx2px.scoring.folder.flaws import FlawError, raise_all
 from dx2px.scoring.folder.replacement import replacing, set_aside
 from dx2px.scoring.methods import scorer_of
 from dx2px.scoring.scorer import Scorer
+from dx2px.storage import check_home
 from dx2px.version import __version__
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-CONFIG, VOCABULARY, WEIGHTS = "config.json", "vocabulary.parquet", "weights.safetensors"
-HISTORY, CARD, SPLIT = "history.parquet", "MODEL_CARD.md", "split.parquet"
-REQUIRED = frozenset({CONFIG, VOCABULARY, WEIGHTS, HISTORY, CARD})
-ALLOWED = REQUIRED | {SPLIT}
 
 _READS = 20  # tries to read a folder that writers keep replacing
 # A path from the root or from a drive: it would reveal where, and under whose name, the model was made.
@@ -92,12 +89,12 @@ def write_folder(path: str | os.PathLike[str], files: ModelFiles, *, half: bool 
 def read_folder(path: str | os.PathLike[str]) -> ModelFiles:
     """Read and check a model folder; a `ModelError` says what is wrong with it."""
     try:
-        names, contents = _read(Path(path).resolve())
-        record = config_file.parse(contents.pop(CONFIG))
-        _check_names(names)
+        record, contents = _read(_resolved(path))
         _check_hashes(record["files"], contents)
         files = _files(record, contents)
         _check(files)
+    except MemoryError:
+        raise ModelError(f"{os.fspath(path)} cannot be used as a model: it does not fit in memory.") from None
     except FlawError as flaw:
         raise ModelError(f"{os.fspath(path)} cannot be used as a model: {flaw}.") from flaw
     return files
@@ -148,12 +145,16 @@ def _contents(files: ModelFiles, half: bool) -> dict[str, bytes]:
         "settings": dict(files.settings),
         "arrays": _shapes(kept),
         "files": {name: config_file.sha256(data) for name, data in contents.items()},
+        "sizes": {name: len(data) for name, data in contents.items()},
     }
     if files.calibration is not None:
         record["calibration"] = files.calibration.to_dict()
     if files.measured is not None:
         record["measured"] = dict(files.measured)
-    return contents | {CONFIG: config_file.render(record)}
+    contents[CONFIG] = config_file.render(record)
+    for name, data in contents.items():
+        entries.check_size(name, len(data))
+    return contents
 
 
 def _files(record: config_file.Record, contents: Mapping[str, bytes]) -> ModelFiles:
@@ -161,6 +162,7 @@ def _files(record: config_file.Record, contents: Mapping[str, bytes]) -> ModelFi
     arrays = _arrays(contents[WEIGHTS])
     if _shapes(arrays) != record["arrays"]:
         raise FlawError(f"{WEIGHTS} does not hold the arrays that config.json names")
+    raise_all(layouts.value_flaws(arrays))  # before half precision is widened
     if SPLIT in contents:
         tables.check_split(contents[SPLIT], SPLIT)
     return ModelFiles(
@@ -217,29 +219,52 @@ def _decode(card: bytes) -> str:
         raise FlawError(f"{CARD} is not UTF-8 text") from None
 
 
-def _read(folder: Path) -> tuple[set[str], dict[str, bytes]]:
-    """All names in the folder, and the content of those that belong there, all read from one state of the folder."""
+def _resolved(path: str | os.PathLike[str]) -> Path:
+    try:
+        return Path(path).resolve()
+    except (OSError, RuntimeError, ValueError):  # links in a circle; a NUL in the name
+        raise FlawError("its path leads nowhere") from None
+
+
+def _read(folder: Path) -> tuple[config_file.Record, dict[str, bytes]]:
+    """The record of config.json and the content of the other files, all from one state of the folder."""
     for _ in range(_READS):
         home = set_aside(folder) or folder
         try:
             before = _identity(home)
-            names = {entry.name for entry in home.iterdir()}
-            contents = {name: (home / name).read_bytes() for name in names & ALLOWED}
-            if _identity(home) == before:
-                break
+            found = _read_once(home)
+        except FlawError:
+            if _unchanged(home, before):
+                raise
         except FileNotFoundError:
             continue
         except NotADirectoryError:
             raise FlawError("it is a file, not a folder") from None
         except OSError as error:
             raise FlawError(f"it cannot be read ({error.strerror})") from error
-    else:
-        raise FlawError(
-            "there is no such folder" if not folder.exists() else "it keeps changing while it is read"
-        )
+        else:
+            if _unchanged(home, before):
+                return found
+    raise FlawError(
+        "there is no such folder" if not folder.exists() else "it keeps changing while it is read"
+    )
+
+
+def _read_once(home: Path) -> tuple[config_file.Record, dict[str, bytes]]:
+    names = entries.names_in(home)
     if CONFIG not in names:
         raise FlawError(f"it has no {CONFIG}")
-    return names, contents
+    record = config_file.parse(entries.read_entry(home, CONFIG))
+    _check_names(names)
+    entries.check_sizes(home, names, record)
+    return record, {name: entries.read_entry(home, name) for name in sorted(names - {CONFIG})}
+
+
+def _unchanged(folder: Path, before: tuple[int, int, int]) -> bool:
+    try:
+        return _identity(folder) == before
+    except OSError:
+        return False
 
 
 def _identity(folder: Path) -> tuple[int, int, int]:
@@ -258,7 +283,7 @@ def _check_names(names: set[str]) -> None:
 
 
 def _check_hashes(expected: Mapping[str, Any], contents: Mapping[str, bytes]) -> None:
-    flaws = [f"it lacks {name[:40]}" for name in sorted(expected.keys() - contents.keys())]
+    flaws = [f"it lacks {name[:40]!r}" for name in sorted(expected.keys() - contents.keys())]
     flaws += [f"config.json does not know its {name}" for name in sorted(contents.keys() - expected.keys())]
     both = sorted(contents.keys() & expected.keys())
     damaged = [name for name in both if config_file.sha256(contents[name]) != expected[name]]
@@ -268,14 +293,23 @@ def _check_hashes(expected: Mapping[str, Any], contents: Mapping[str, bytes]) ->
 def check_destination(path: str | os.PathLike[str]) -> None:
     """Raise unless the path is free or holds a model; worth asking before the work that makes the model."""
     final = Path(path)
+    check_home(final.resolve())
     if not final.exists():
         return
     if not final.is_dir():
         raise ModelError(f"{final} is a file, so no model folder can be written there.")
-    names = {entry.name for entry in final.iterdir()}
+    names = entries.names_in(final)
     if strangers := sorted(names - ALLOWED):
         raise ModelError(
             f"{final} holds {strangers[0]!r}, which is no part of a model: choose another folder."
         )
-    if names and not (CONFIG in names and config_file.is_ours((final / CONFIG).read_bytes())):
+    if names and not (CONFIG in names and _is_ours(final)):
         raise ModelError(f"{final} holds files but no dx2px model: choose another folder, or empty it.")
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a config.json, intact or not, belongs to a dx2px model of any format."""
+    try:
+        return config_file.is_ours(entries.read_entry(folder, CONFIG))
+    except FlawError:
+        return False

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dx2px.scoring.methods import METHODS
 
 Array = NDArray[Any]
+_BLOCK = 1 << 20  # numbers looked at together
 
 
 def flaws(method: str, arrays: Mapping[str, Array], diagnoses: int, procedures: int) -> list[str]:
@@ -27,12 +28,27 @@ def flaws(method: str, arrays: Mapping[str, Array], diagnoses: int, procedures: 
     return found
 
 
+def value_flaws(arrays: Mapping[str, Array]) -> list[str]:
+    """The arrays that hold values that are not finite numbers, one clause each."""
+    return [
+        f"{name} holds values that are not finite numbers"
+        for name, array in arrays.items()
+        if not _is_finite(array)
+    ]
+
+
+def _is_finite(array: Array) -> bool:
+    """Block by block: the answer for all values at once would need memory beside that of the array."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return all(np.isfinite(flat[start : start + _BLOCK]).all() for start in range(0, flat.size, _BLOCK))
+
+
 def _array_flaws(name: str, array: Array, axes: tuple[str, ...], lengths: dict[str, int]) -> Iterator[str]:
     """The first array with an axis decides the length of that axis for the arrays after it."""
     if array.dtype != np.float32:
         yield f"{name} holds {array.dtype} values, not float32"
-    elif not np.isfinite(array).all():
-        yield f"{name} holds values that are not finite numbers"
+    else:
+        yield from value_flaws({name: array})
     if array.ndim == len(axes):
         for axis, length in zip(axes, array.shape, strict=True):
             lengths.setdefault(axis, length)

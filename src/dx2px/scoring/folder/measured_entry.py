@@ -37,6 +37,12 @@ def check(measured: Mapping[str, Any]) -> None:
 
 def _is_line(line: tuple[str, Any]) -> bool:
     top, rates = line
-    if not (top.isascii() and top.isdigit() and isinstance(rates, dict) and rates.keys() == RATES):
+    if not (
+        top.isascii()
+        and top.isdigit()
+        and len(top) <= 4
+        and isinstance(rates, dict)
+        and rates.keys() == RATES
+    ):
         return False
     return all(type(rate) in (int, float) and 0 <= rate <= 100 for rate in rates.values())

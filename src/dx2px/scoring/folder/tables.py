@@ -1,4 +1,8 @@
-"""The Parquet files of a model folder, as bytes: vocabulary, history, split."""
+"""The Parquet files of a model folder, as bytes: vocabulary, history, split.
+
+A small Parquet file can unpack to very much. So its description of itself is checked first: the columns, the number of
+rows, and that it is packed only in the ways that dx2px packs, which bounds how much a file can hold.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dx2px.scoring.folder.flaws import FlawError
@@ -23,6 +28,15 @@ VOCABULARY_COLUMNS = pa.schema(
 )
 Counts = Sequence[int] | None
 
+MOST_CODES = 250_000  # of both kinds; ICD-9 and ICD-10 together have 171,000
+MOST_EPOCHS = 100_000
+MOST_MEASURES = 100  # columns of a history
+MOST_STAYS = 50_000_000
+_LONGEST_CODE = 100  # characters
+_MOST_GROUPS = 1000  # row groups
+_PACKINGS = frozenset({"SNAPPY", "UNCOMPRESSED"})
+_ENCODINGS = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"})
+
 
 def vocabulary_bytes(codes: Sequence[Sequence[str]], counts: Sequence[Counts]) -> bytes:
     """Diagnoses, then procedures, one row per code."""
@@ -32,7 +46,11 @@ def vocabulary_bytes(codes: Sequence[Sequence[str]], counts: Sequence[Counts]) -
 
 def read_vocabulary(data: bytes, name: str) -> tuple[list[tuple[str, ...]], list[Counts]]:
     """Codes and counts of the diagnoses, then of the procedures; counts are None if the file has none."""
-    table = _table(data, name)
+    # As dictionaries: a long text that many rows repeat is then in memory once.
+    file = _open(data, name, MOST_CODES, ["kind", "code"])
+    if file.schema_arrow.names != VOCABULARY_COLUMNS.names:
+        raise FlawError(f"{name} does not have the columns of a vocabulary")
+    table = _plain(_unpack(file, name), name)
     if table.schema.remove_metadata() != VOCABULARY_COLUMNS or _has_gaps(table):
         raise FlawError(f"{name} does not have the columns of a vocabulary")
     rows = table.to_pydict()
@@ -49,6 +67,8 @@ def code_flaws(codes: Sequence[str], kind: str) -> list[str]:
     """What is wrong with the codes of one kind."""
     if not codes:
         return [f"it has no {kind} codes"]
+    if len(codes) > MOST_CODES:
+        return [f"it has more than {MOST_CODES:,} {kind} codes"]
     if len(set(codes)) != len(codes):
         return [f"its {kind} codes repeat"]
     if any(not code.isprintable() or " " in code or ":" not in code for code in codes):
@@ -63,15 +83,18 @@ def history_bytes(history: pa.Table) -> bytes:
 
 
 def read_history(data: bytes, name: str) -> pa.Table:
-    history = _table(data, name)
-    _check_history(history, name)
-    return history
+    file = _open(data, name, MOST_EPOCHS)
+    _check_history_columns(file.schema_arrow, name)
+    return _unpack(file, name)
 
 
 def check_split(data: bytes, name: str) -> None:
     """One column of small numbers: the part of each stay."""
-    if _table(data, name).schema.remove_metadata() != pa.schema([("part", pa.int16())]):
+    file = _open(data, name, MOST_STAYS)
+    if file.schema_arrow.remove_metadata() != pa.schema([("part", pa.int16())]):
         raise FlawError(f"{name} is not a saved split")
+    if _unpack(file, name).column("part").null_count:
+        raise FlawError(f"{name} does not say the part of every stay")
 
 
 def _vocabulary_part(kind: str, codes: Sequence[str], counts: Counts) -> pa.Table:
@@ -99,19 +122,55 @@ def _has_gaps(table: pa.Table) -> bool:
 
 
 def _check_history(history: pa.Table, name: str) -> None:
-    types = [field.type for field in history.schema]
+    if history.num_rows > MOST_EPOCHS:
+        raise FlawError(f"{name} has more than {MOST_EPOCHS:,} rows")
+    _check_history_columns(history.schema, name)
+
+
+def _check_history_columns(schema: pa.Schema, name: str) -> None:
     plain = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
-    if not all(any(is_(type_) for is_ in plain) for type_ in types):
-        raise FlawError(f"{name} holds columns that are not numbers")
+    if len(schema) > MOST_MEASURES or not all(any(is_(field.type) for is_ in plain) for field in schema):
+        raise FlawError(f"{name} holds columns that are not numbers, or too many of them")
 
 
-def _table(data: bytes, name: str) -> pa.Table:
+def _open(data: bytes, name: str, most_rows: int, texts: Sequence[str] = ()) -> pq.ParquetFile:
+    """The file, not yet unpacked, if its description of itself says that it is small enough."""
+    try:
+        file = pq.ParquetFile(io.BytesIO(data), read_dictionary=list(texts))
+        found = file.metadata
+        groups = [found.row_group(i) for i in range(min(found.num_row_groups, _MOST_GROUPS))]
+        columns = [group.column(i) for group in groups for i in range(min(found.num_columns, MOST_MEASURES))]
+        packed = {(column.compression, *column.encodings) for column in columns}
+        rows = max(found.num_rows, sum(max(group.num_rows, 0) for group in groups))
+    except (pa.ArrowException, OSError, ValueError, KeyError, RuntimeError) as error:
+        raise FlawError(f"{name} is not a readable Parquet file") from error
+    if rows > most_rows or found.num_row_groups > _MOST_GROUPS:
+        raise FlawError(f"{name} has more than {most_rows:,} rows, or is cut into too many pieces")
+    if any(compression not in _PACKINGS or set(how) - _ENCODINGS for compression, *how in packed):
+        raise FlawError(f"{name} is packed in a way that dx2px does not use")
+    return file
+
+
+def _unpack(file: pq.ParquetFile, name: str) -> pa.Table:
     try:
         # One thread: Arrow may abort a process that ends while the threads of a read are still running (arrow #34314).
-        table = pq.ParquetFile(io.BytesIO(data)).read(use_threads=False)
+        table = file.read(use_threads=False)
         table.validate(full=True)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise FlawError(f"{name} is not a readable Parquet file") from error
+    return table
+
+
+def _plain(table: pa.Table, name: str) -> pa.Table:
+    """The table with its texts written out, if they are as short as codes are."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            column = table.column(place)
+            longest = [pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0 for chunk in column.chunks]
+            if max(longest, default=0) > _LONGEST_CODE:
+                raise FlawError(f"{name} holds texts that are too long for codes")
+            plain = field.with_type(field.type.value_type)
+            table = table.set_column(place, plain, column.cast(plain.type))
     return table
 
 

@@ -16,6 +16,8 @@ from starlette.requests import Request
 
 from dx2px.errors import InputError
 from dx2px.service import strict_json
+from dx2px.service.cds import jwts
+from dx2px.service.cds.jwts import Unverified
 from dx2px.service.problems import ProblemError, refuse
 
 ALGORITHMS = {"RSA": ("RS384", "RS256", "RS512"), "EC": ("ES384", "ES256", "ES512")}
@@ -50,44 +52,47 @@ class Callers:
             )
         return cls(keys, root)
 
-    def check(self, request: Request) -> None:
-        """Let the request pass, or raise the problem that refuses it."""
+    def check(self, request: Request, address: str) -> None:
+        """Let a request to one of the service's addresses pass, or raise the problem that refuses it.
+
+        The audience is the address as the service itself knows it, never as the request names it.
+        """
         scheme, _, shown = request.headers.get("authorization", "").partition(" ")
         try:
             if scheme.lower() != "bearer":
                 raise jwt.InvalidTokenError
-            claims = self._claims(shown.strip(), self._root + request.url.path)
-            self._use(str(claims["iss"]), claims["jti"], float(claims["exp"]))
-        except (jwt.PyJWTError, ValueError, TypeError):
+            token = shown.strip()
+            stated = jwts.read(token)
+            self._verify(token, stated, self._root + address)
+            self._use(stated)
+        except Exception:  # whatever a library makes of a bad token, the token is refused: that is no failure
             raise _unauthorized() from None
 
-    def _claims(self, token: str, audience: str) -> dict[str, Any]:
-        """The claims of a JWT, if its issuer, key, signature, audience and times are right."""
-        head = jwt.get_unverified_header(token)
-        issuer = jwt.decode(token, options={"verify_signature": False}).get("iss")
-        key = self._keys.get((str(issuer), str(head.get("kid"))))
-        if key is None or head.get("alg") not in _algorithms(key):
+    def _verify(self, token: str, stated: Unverified, audience: str) -> None:
+        """Raise unless issuer, key, signature, audience and times are right."""
+        key = self._keys.get((stated.issuer, stated.key_id))
+        if key is None or stated.algorithm not in _algorithms(key):
             raise jwt.InvalidTokenError
-        return jwt.decode(
+        jwt.decode(
             token,
             key.key,
             algorithms=_algorithms(key),
             audience=audience,
-            issuer=str(issuer),
+            issuer=stated.issuer,
             leeway=_LEEWAY,
             options={"require": _REQUIRED, "strict_aud": False},
         )
 
-    def _use(self, issuer: str, jwt_id: object, ends: float) -> None:
+    def _use(self, stated: Unverified) -> None:
         """A JWT's id may be used once until the JWT expires."""
-        now = time.time()
-        if not isinstance(jwt_id, str) or not 0 < len(jwt_id) <= _LONGEST_ID or ends > now + _LONGEST_LIFE:
+        now, used = time.time(), (stated.issuer, stated.jwt_id)
+        if not 0 < len(stated.jwt_id) <= _LONGEST_ID or stated.ends > now + _LONGEST_LIFE:
             raise jwt.InvalidTokenError
-        if (issuer, jwt_id) in self._seen:
+        if used in self._seen:
             raise jwt.InvalidTokenError
         while self._seen and (len(self._seen) >= _SEEN or next(iter(self._seen.values())) < now - _LEEWAY):
             self._seen.popitem(last=False)
-        self._seen[issuer, jwt_id] = ends
+        self._seen[used] = stated.ends
 
 
 def _public(key: dict[str, Any]) -> PyJWK:

@@ -31,7 +31,7 @@ def card_of(
         "uuid": str(uuid4()),
         "summary": _summary(recommended, len(used)),
         "indicator": "info",
-        "detail": _detail(recommended, names, reading, len(diagnoses) - len(used)),
+        "detail": _detail(recommended, names, reading),
         "source": {"label": "dx2px: coding habits in hospital data", "url": f"{root}/"},
         "links": [{"label": "Show all reasons", "url": _link(used, root), "type": "absolute"}],
         "suggestions": [_suggestion(one, context, names) for one in recommended],
@@ -44,9 +44,9 @@ def _summary(recommended: list[dict[str, Any]], diagnoses: int) -> str:
     return cut(start + "; ".join(_name(one) for one in recommended), _SUMMARY)
 
 
-def _detail(recommended: list[dict[str, Any]], names: dict[str, str], reading: Reading, unknown: int) -> str:
+def _detail(recommended: list[dict[str, Any]], names: dict[str, str], reading: Reading) -> str:
     lines = [f"{place}. {_line(one, names)}" for place, one in enumerate(recommended, start=1)]
-    return "\n".join([*lines, "", _read(reading, unknown), "", f"*{HABITS}*"])
+    return "\n".join([*lines, "", _read(reading), "", f"*{HABITS}*"])
 
 
 def _line(one: dict[str, Any], names: dict[str, str]) -> str:
@@ -58,17 +58,23 @@ def _line(one: dict[str, Any], names: dict[str, str]) -> str:
     return f"**{_plain(one['title'])}** ({dotted(one['code'])}{chance})" + (f": {because}" if because else "")
 
 
-def _read(reading: Reading, unknown: int) -> str:
-    total = sum(reading.counts.values()) - reading.other
+def _read(reading: Reading) -> str:
+    """How much of what the record system has the card is based on."""
+    counts = reading.counts
+    total = sum(counts.values()) - reading.other
     left = {
         "no longer current, refuted or entered in error": reading.not_current,
         "without an ICD code": reading.without_icd,
         "unreadable": reading.unreadable,
         f"beyond the first {MOST_READ} codes": reading.beyond_limit,
-        "not known to the model": unknown,
+        "not known to the model": reading.unknown,
+        "on pages that were not sent": reading.not_sent,
     }
-    parts = [f"Conditions read: {len(reading.conditions)} of {total}"]
+    of = f"more than {total}" if reading.uncounted_pages else f"{total}"
+    parts = [f"Conditions used: {counts['used']} of {of}"]
     parts += [f"{what}: {number}" for what, number in left.items() if number]
+    parts += ["there are further pages, which were not sent"] if reading.uncounted_pages else []
+    parts += ["a query of the record system failed"] if reading.failed_queries else []
     return "; ".join(parts) + "."
 
 

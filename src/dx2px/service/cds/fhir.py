@@ -50,11 +50,14 @@ _URI = {
 MOST_READ = 500  # distinct codes: thousands would keep other callers waiting for seconds
 _PAST = frozenset({"inactive", "remission", "resolved"})
 _WRONG = frozenset({"entered-in-error", "refuted"})
+_MOST_TOTAL = 2**31 - 1  # of FHIR's unsignedInt
+_OTHER_PAGES = frozenset({"next", "previous", "prev"})
+_NOT_FOUND_BY_SEARCH = frozenset({"include", "outcome"})  # `total` does not count them
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read. `conditions` has the canonical ICD codes of each usable Condition, in the order listed."""
+    """What was read. `conditions` has the canonical ICD codes of each readable Condition, in the order listed."""
 
     conditions: tuple[tuple[str, ...], ...]
     unreadable: int = 0
@@ -62,18 +65,29 @@ class Reading:
     not_current: int = 0  # no longer current, refuted or entered in error
     beyond_limit: int = 0  # its code is not among the first `MOST_READ`
     other: int = 0  # resources of other types
+    unknown: int = 0  # readable, but not known to the model; counted once the model was asked
+    not_sent: int = 0  # found by the record system, by its own count, but on pages that it did not send
+    uncounted_pages: bool = False  # there are other pages, and no word of how many conditions they have
+    failed_queries: int = 0  # an OperationOutcome came in place of their results
 
     @property
     def counts(self) -> dict[str, int]:
         """How many entries were used, and how many were not, by reason."""
         return {
-            "used": len(self.conditions),
+            "used": len(self.conditions) - self.unknown,
+            "unknown": self.unknown,
             "unreadable": self.unreadable,
             "without_icd": self.without_icd,
             "not_current": self.not_current,
             "beyond_limit": self.beyond_limit,
             "other": self.other,
+            "not_sent": self.not_sent,
         }
+
+    @property
+    def complete(self) -> bool:
+        """Whether the record system sent all that it found."""
+        return not (self.not_sent or self.uncounted_pages or self.failed_queries)
 
 
 def read_conditions(sent: Sequence[Any]) -> Reading:
@@ -95,7 +109,21 @@ def read_conditions(sent: Sequence[Any]) -> Reading:
             conditions.append(codes)
         elif fate is not None:
             fates[fate] += 1
-    return Reading(tuple(conditions), **fates)
+    bundles = [value for value in sent if _is(value, "Bundle")]
+    not_sent = [_not_sent(bundle) for bundle in bundles]
+    uncounted = any(_is_page(bundle) for bundle, left in zip(bundles, not_sent, strict=True) if not left)
+    return Reading(
+        tuple(conditions),
+        **fates,
+        not_sent=sum(not_sent),
+        uncounted_pages=uncounted,
+        failed_queries=sum(map(is_outcome, sent)),
+    )
+
+
+def is_outcome(value: Any) -> bool:
+    """Whether a record system sent the report of a failure in place of what was asked for."""
+    return _is(value, "OperationOutcome")
 
 
 def drafted_procedures(orders: Any) -> frozenset[str]:
@@ -117,9 +145,9 @@ def coding(code: str, display: str) -> dict[str, str]:
 def _resources(sent: Sequence[Any]) -> Iterator[Any]:
     """The resources of bundles; None for an entry without one."""
     for value in sent:
-        if value is None:
+        if value is None or is_outcome(value):
             continue
-        if not isinstance(value, dict) or value.get("resourceType") != "Bundle":
+        if not _is(value, "Bundle"):
             yield value
             continue
         entries = value.get("entry", [])
@@ -128,6 +156,35 @@ def _resources(sent: Sequence[Any]) -> Iterator[Any]:
             continue
         for entry in entries:
             yield entry.get("resource") if isinstance(entry, dict) else None
+
+
+def _not_sent(bundle: dict[str, Any]) -> int:
+    """How many more resources a search found than this page of its results holds."""
+    total = bundle.get("total")
+    if not isinstance(total, int) or isinstance(total, bool) or not 0 <= total <= _MOST_TOTAL:
+        return 0
+    entries = bundle.get("entry")
+    sent = sum(map(_is_match, entries)) if isinstance(entries, list) else 0
+    return max(total - sent, 0)
+
+
+def _is_match(entry: Any) -> bool:
+    search = entry.get("search") if isinstance(entry, dict) else None
+    mode = search.get("mode") if isinstance(search, dict) else None
+    return not (isinstance(mode, str) and mode in _NOT_FOUND_BY_SEARCH)
+
+
+def _is_page(bundle: dict[str, Any]) -> bool:
+    """Whether a bundle links to other pages of the same results."""
+    links = bundle.get("link")
+    relations = (
+        [link.get("relation") for link in links if isinstance(link, dict)] if isinstance(links, list) else []
+    )
+    return any(isinstance(relation, str) and relation in _OTHER_PAGES for relation in relations)
+
+
+def _is(value: Any, kind: str) -> bool:
+    return isinstance(value, dict) and value.get("resourceType") == kind
 
 
 def _fate(resource: Any, wanted: str) -> str | None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
-from dx2px.service import bodies
+from dx2px.service import bodies, schemas
 from dx2px.service.answers import Answers
 from dx2px.service.api import reply
 from dx2px.service.cds import messages
 from dx2px.service.cds.callers import Callers
 from dx2px.service.cds.cards import HABITS, card_of
-from dx2px.service.cds.fhir import Reading, drafted_procedures, read_conditions
+from dx2px.service.cds.fhir import drafted_procedures, is_outcome, read_conditions
 from dx2px.service.contract import BODY, operation
 from dx2px.service.metrics import Metrics
 from dx2px.service.problems import refuse
@@ -28,6 +28,7 @@ PREFETCH = {
 }
 TOP = 5
 _EXTENSION = "dx2px-reading"
+_IN_ORDER = ("encounterConditions", "conditions")  # the encounter's come first
 
 Hook = messages.PatientViewRequest | messages.OrderSelectRequest
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -42,6 +43,10 @@ class CdsService:
     title: str
     description: str
     body: type[messages.PatientViewRequest] | type[messages.OrderSelectRequest]
+
+    @property
+    def address(self) -> str:
+        return f"{DISCOVERY}/{self.id}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -78,23 +83,25 @@ def add_cds(app: FastAPI, served: Served, metrics: Metrics, root: str, callers: 
     described = operation("List the CDS Hooks services", messages.Services, *((401,) if callers else ()), 503)
     app.add_api_route(DISCOVERY, _discovery(callers), **described)
     for service in SERVICES:
-        address = f"{DISCOVERY}/{service.id}"
         described = operation(
             service.title, messages.Cards, *failures, body=service.body, example=_example(service)
         )
         app.add_api_route(
-            address, _Called(service, served, metrics, root, callers).answer, methods=["POST"], **described
+            service.address,
+            _Called(service, served, metrics, root, callers).answer,
+            methods=["POST"],
+            **described,
         )
         described = operation("Say what became of a card", None, *failures, body=messages.FeedbackRequest)
         app.add_api_route(
-            f"{address}/feedback", _feedback(service, metrics, callers), methods=["POST"], **described
+            f"{service.address}/feedback", _feedback(service, metrics, callers), methods=["POST"], **described
         )
 
 
 def _discovery(callers: Callers | None) -> Endpoint:
     async def discovery(request: Request) -> Response:
         if callers is not None:
-            callers.check(request)
+            callers.check(request, DISCOVERY)
         return reply({"services": [service.to_dict() for service in SERVICES]})
 
     return discovery
@@ -103,7 +110,7 @@ def _discovery(callers: Callers | None) -> Endpoint:
 def _feedback(service: CdsService, metrics: Metrics, callers: Callers | None) -> Endpoint:
     async def feedback(request: Request) -> Response:
         if callers is not None:
-            callers.check(request)
+            callers.check(request, f"{service.address}/feedback")
         body = await bodies.read(request, messages.FeedbackRequest)
         for entry in body.feedback:
             metrics.fed_back(service.id, entry.outcome)
@@ -123,35 +130,59 @@ class _Called:
 
     async def answer(self, request: Request) -> Response:
         if self.callers is not None:
-            self.callers.check(request)
+            self.callers.check(request, self.service.address)
         hook: Hook = await bodies.read(request, self.service.body)
+        answers = self.served.answers
         reading = read_conditions(_prefetched(hook))
+        chosen = [_chosen(codes, answers) for codes in reading.conditions]
+        drafted = _drafted(hook)
+        await request.state.turn()  # reading a large bundle takes as long as an answer
+        answer = _recommended(chosen, drafted, answers)
+        known = _known(answer)
+        reading = replace(reading, unknown=sum(code not in known for code in chosen))
         for outcome, entries in reading.counts.items():
             self.metrics.read(outcome, entries)
-        cards = self._cards(hook, reading, self.served.answers)
-        return reply({"cards": cards, "extension": {_EXTENSION: reading.counts}})
-
-    def _cards(self, hook: Hook, reading: Reading, answers: Answers) -> list[dict[str, Any]]:
-        diagnoses = [_chosen(codes, answers) for codes in dict.fromkeys(reading.conditions)]
-        if not diagnoses:
-            return []
-        drafted = _drafted(hook)
-        answer = answers.recommend(list(dict.fromkeys(diagnoses)), TOP + len(drafted), mapped=True)
         left = [one for one in answer["recommendations"] if one["code"] not in drafted][:TOP]
-        return [card_of(left, answer["diagnoses"], reading, hook.context, self.root)] if left else []
+        cards = [card_of(left, answer["diagnoses"], reading, hook.context, self.root)] if left else []
+        read = {**reading.counts, "complete": reading.complete}
+        return reply({"cards": cards, "extension": {_EXTENSION: read}})
 
 
 def _prefetched(hook: Hook) -> list[Any]:
-    """The conditions that the record system sent along. Without any there is no answer, as nothing is fetched."""
+    """The conditions that the record system sent along. Without any there is no answer, as nothing is fetched.
+
+    An OperationOutcome reports that the record system's own query failed; it is no prefetch either.
+    """
     given = hook.prefetch
-    if given is None or not given.model_fields_set & PREFETCH.keys():
-        raise refuse(412, "prefetch-missing", "Send a prefetch of conditions or encounterConditions.")
-    return [given.encounterConditions, given.conditions]
+    keys = [] if given is None else [key for key in _IN_ORDER if key in given.model_fields_set]
+    sent = [getattr(given, key) for key in keys]
+    if all(map(is_outcome, sent)):
+        raise refuse(
+            412,
+            "prefetch-missing",
+            "Send a prefetch of conditions or encounterConditions; an OperationOutcome is neither.",
+        )
+    return sent
 
 
 def _chosen(codes: tuple[str, ...], answers: Answers) -> str:
     """The code that the model knows, of a condition coded in several systems."""
     return next(iter(answers.known_codes(codes)), codes[0])
+
+
+def _recommended(chosen: Sequence[str], drafted: frozenset[str], answers: Answers) -> dict[str, Any]:
+    """What the model says, deep enough that drafts can be left out; thousands of drafts do not make it deeper."""
+    if not chosen:
+        return {"diagnoses": [], "recommendations": []}
+    return answers.recommend(
+        list(dict.fromkeys(chosen)), min(TOP + len(drafted), schemas.MOST_TOP), mapped=True
+    )
+
+
+def _known(answer: dict[str, Any]) -> set[str]:
+    """The codes that the model used: its own, those that similar ones stand in for, and those translated into them."""
+    used = {one["code"] for one in answer["diagnoses"] if one["status"] != "unknown"}
+    return used | {one["from"] for one in answer.get("mapping", ()) if not used.isdisjoint(one["to"])}
 
 
 def _drafted(hook: Hook) -> frozenset[str]:

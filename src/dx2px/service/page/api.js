@@ -8,7 +8,8 @@
  * @typedef {{rank: number, code: string, title: string, probability: number | null, because: Reason[]}} Procedure
  * @typedef {{diagnoses: string[], procedures: string[], mass: number[][], kind?: string, reading?: string,
  *   faithfulness?: string, converged?: boolean | null}} Plan
- * @typedef {{schema: string, scope: string, diagnoses: Diagnosis[], procedures: Procedure[], plan: Plan}} Explanation
+ * @typedef {{schema: string, scope: string, diagnoses: Diagnosis[], procedures: Procedure[], plan: Plan,
+ *   with_reasons?: number}} Explanation
  * @typedef {{code: string, title: string, probability: number | null, rank: number, because: Reason[]}} Finding
  * @typedef {{id: string, unsupported: Finding[], missing: Finding[], unknown: string[]}} Audited
  */

@@ -8,6 +8,7 @@ import { titleOf } from "./titles.js";
 
 const REASONS = 6; // the others are summed up
 const SMALLEST = 0.005; // a smaller share is summed up with the others
+const NO_REASONS = "Reasons are given only for the first procedures of a long list.";
 
 /** @type {Set<string>} */
 const open = new Set();
@@ -84,6 +85,7 @@ function measure(one) {
 }
 
 function because(one, kind) {
+  if (!one.because.length) return [node("p", { class: "note" }, NO_REASONS)];
   const shown = one.because
     .slice(0, REASONS)
     .filter((reason, place) => place === 0 || reason.share >= SMALLEST);
