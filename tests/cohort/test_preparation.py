@@ -554,6 +554,7 @@ import os, signal, threading
 from pathlib import Path
 from dx2px.cohort.engines import open_engine
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell starts its jobs deaf to Ctrl-C
 engine = open_engine("duckdb", Path("."))
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
