@@ -37,20 +37,8 @@ class Start:
 
 @dataclass(frozen=True, kw_only=True)
 class LoopConfig(ABC):
-    """The settings of the loop itself. A subclass adds its method's; with the stays, they decide the weights.
-
-    Attributes:
-        epochs: Passes over the training stays.
-        batch_size: Stays per step.
-        seed: Fixes the initial weights, the order of the stays and all other draws.
-        patience: Stop after this many epochs without a better validation F1@5 and keep the best epoch's weights; None
-            runs all epochs.
-        keep: Keep the weights of the `last` epoch, or of the `best` one on validation.
-        adam: Settings of the optimiser.
-
-    Raises:
-        InputError: A setting is out of range.
-    """
+    """The settings of the loop itself. A subclass adds its method's and documents all; with the stays, they decide the
+    weights."""
 
     epochs: int = 25
     batch_size: int = 300
