@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql.types import ArrayType, FloatType, IntegerType, StringType, StructType
 
 from dx2px.answers import Model
-from dx2px.answers.population import COLUMNS, score_batches
+from dx2px.answers.population import COLUMNS, facts_of, score_batches
 from dx2px.errors import InputError, ModelError
 from dx2px.scoring.identity import fingerprint
 
@@ -26,20 +26,23 @@ if TYPE_CHECKING:
 def recommend(stays: DataFrame, model: str | os.PathLike[str], top: int = 10) -> DataFrame:
     """The best `top` procedures for each stay: one row per stay, with the columns of `dx2px.score_batches`.
 
-    `stays` needs the columns `stay_id` and `diagnoses`, an array of strings. The work is lazy, as always in Spark, but
-    a wrong model or column is reported at once.
+    `stays` needs the columns `stay_id` and `diagnoses`, an array of strings. A model that takes more evidence also
+    reads `principal`, `age`, `sex` and `admission`, where they are there. The work is lazy, as always in Spark, but a
+    wrong model or column is reported at once.
     """
     if top < 1:
         raise InputError(f"The number of results must be at least 1, not {top}.")
     schema = _schema(stays)
     path = str(Path(model).absolute())
-    expected = fingerprint(Model.load(path).files)
+    loaded = Model.load(path)
+    expected = fingerprint(loaded.files)
+    columns = [*COLUMNS, *(name for name in facts_of(loaded) if name in stays.columns)]
 
     def answers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # One thread each, since Spark runs one worker per core.
         return score_batches(batches, _model(path, expected), top, threads=1)
 
-    return stays.select(*COLUMNS).mapInArrow(answers, schema)
+    return stays.select(*columns).mapInArrow(answers, schema)
 
 
 @lru_cache(maxsize=1)

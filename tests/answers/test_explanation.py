@@ -254,7 +254,7 @@ def test_the_schema_refuses_what_is_wrong() -> None:
     good = Model(drawn("coupling")).explain(STAY, top=2).to_dict()
     assert VALIDATOR.is_valid(good)
     for change in (
-        {"schema": "dx2px-explanation/2"},
+        {"schema": "dx2px-explanation/3"},
         {"diagnoses": [good["diagnoses"][0] | {"status": "guessed"}]},
         {"diagnoses": [good["diagnoses"][0] | {"status": "backed-off"}]},
         {"procedures": [good["procedures"][0] | {"probability": 1.5}]},

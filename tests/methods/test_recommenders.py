@@ -15,6 +15,7 @@ from dx2px.cohort import Ragged
 from dx2px.errors import InputError
 from dx2px.methods import learner_class, recommender
 from dx2px.methods.baseline import Baseline
+from dx2px.scoring.evidence import stay_rows
 from dx2px.scoring.folder import ModelFiles, read_folder, write_folder
 from dx2px.scoring.methods import METHODS
 from dx2px.scoring.metrics import evaluate
@@ -104,8 +105,8 @@ def test_a_saved_and_reloaded_model_scores_the_same_to_the_bit(
     """What is measured while learning is what a saved model answers."""
     write_folder(tmp_path / "model", files_of(planted, fitted(name)))
     read = read_folder(tmp_path / "model")
-    stays = planted.cohort.diagnoses
-    ours, theirs = fitted(name).scores(stays), read.scorer().scores(stays)
+    stays = stay_rows(read.scorer(), planted.cohort, "codes")
+    ours, theirs = fitted(name).scores(planted.cohort.diagnoses), read.scorer().scores(stays)
     assert theirs.dtype == np.float32
     assert np.array_equal(theirs, ours)
     assert all(np.array_equal(read.arrays[key], array) for key, array in fitted(name).arrays().items())

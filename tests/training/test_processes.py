@@ -48,7 +48,7 @@ def test_cuts_are_the_batch_in_pieces_negatives_and_all(cohort: Cohort, of: int)
         assert np.array_equal(values, getattr(drawn[0], name).values)
     for piece in pieces:
         assert piece.share is not None
-        assert np.array_equal(piece.share.lengths, whole.diagnoses.lengths)
+        assert np.array_equal(piece.share.whole.diagnoses.lengths, whole.diagnoses.lengths)
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.method)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from dx2px.answers.defects import AuditSettings, Doubles
+from dx2px.answers.defects import AuditSettings
+from dx2px.answers.facts import Facts
 from dx2px.answers.flagging import Findings, Flagger, reasons
-from dx2px.answers.model import Model
+from dx2px.answers.model import Model, Support
 from dx2px.answers.results import Reason
 from dx2px.ragged import Ragged
 
@@ -30,7 +31,7 @@ class Finding:
         probability: Of the procedure, given the diagnoses.
         rank: Its place among all procedures for these diagnoses.
         strength: The probability that it is a mistake (see `dx2px.answers.defects`).
-        because: The diagnoses that support it most.
+        because: The diagnoses and other evidence that support it most.
     """
 
     code: str
@@ -66,6 +67,7 @@ def audit_stay(
     settings: AuditSettings | None = None,
     *,
     id: str | None = None,  # noqa: A002
+    **facts: Unpack[Facts],
 ) -> StayAudit:
     """Audit one stay: which coded procedures are unsupported by the diagnoses, and which expected ones are missing.
 
@@ -75,6 +77,7 @@ def audit_stay(
         procedures: The procedures coded for it.
         settings: How strong a finding must be, and how often coders are assumed to err.
         id: An id to carry into the result.
+        facts: What else is known, as `Model.recommend` takes it, but for `coded`.
 
     Returns:
         The findings of both kinds, strongest first, and the codes that the model does not know. There are no
@@ -90,23 +93,25 @@ def audit_stay(
     used = [found for found in asked if found.status != "unknown"]
     if not used:
         return StayAudit(id, (), (), unknown)
-    rows, scorer, _ = model.rows_of(used)
+    rows, scorer, _ = model.rows_of(used, model.told(facts))
     written = Ragged.from_lists([[found.index for found in coded if found.index is not None]])
     found = flagger.flag(scorer, rows, written)
-    shares = reasons(scorer, rows, found).reshape(len(found), len(used))
+    shares = reasons(scorer, rows, found).reshape(len(found), len(rows.values))
+    supports = [model.support(scorer, rows.values, row) for row in shares]
     codes = [one.code for one in used]
-    findings = [_finding(model, found, place, codes, row) for place, row in enumerate(shares)]
+    findings = [_finding(model, found, place, codes, support) for place, support in enumerate(supports)]
     unsupported = int((~found.missing).sum())  # these come first
     return StayAudit(id, tuple(findings[:unsupported]), tuple(findings[unsupported:]), unknown)
 
 
-def strongest_reasons(codes: Sequence[str], shares: Doubles) -> tuple[Reason, ...]:
-    """The diagnoses with the largest shares, at most `REASONS`."""
-    order = np.argsort(-shares, kind="stable")[:REASONS].tolist()
-    return tuple(Reason(codes[place], float(shares[place])) for place in order)
+def strongest_reasons(codes: Sequence[str], support: Support) -> tuple[Reason, ...]:
+    """The diagnoses and other evidence with the largest shares, at most `REASONS`."""
+    names = [*codes, *support.further]
+    order = np.argsort(-support.shares, kind="stable")[:REASONS].tolist()
+    return tuple(Reason(names[place], float(support.shares[place])) for place in order)
 
 
-def _finding(model: Model, found: Findings, place: int, codes: Sequence[str], shares: Doubles) -> Finding:
+def _finding(model: Model, found: Findings, place: int, codes: Sequence[str], support: Support) -> Finding:
     procedure = model.procedures.at(int(found.procedure[place]))
     return Finding(
         procedure.code,
@@ -114,7 +119,7 @@ def _finding(model: Model, found: Findings, place: int, codes: Sequence[str], sh
         float(found.probability[place]),
         int(found.rank[place]),
         float(found.strength[place]),
-        strongest_reasons(codes, shares),
+        strongest_reasons(codes, support),
     )
 
 

@@ -1,6 +1,7 @@
 """Audit of any number of stays, as streams of Arrow record batches; needs only numpy and pyarrow.
 
-In:   `stay_id`, `diagnoses`, `procedures` (lists of codes); other columns are ignored.
+In:   `stay_id`, `diagnoses`, `procedures` (lists of codes); a model that takes more evidence also reads `principal`,
+      `age`, `sex` and `admission`, where they are there; other columns are ignored.
 Out:  one row per finding, in the order of the stays; the findings of a stay are those of `StayAudit`:
 
 stay_id       as it came
@@ -9,7 +10,7 @@ code, title   of the procedure
 strength      the probability that it is a mistake, under the stated rates of mistakes
 probability   of the procedure given the diagnoses
 rank          its place among all procedures for these diagnoses
-because       the diagnoses that support it most, each with its share
+because       the diagnoses and other evidence that support it most, each with its share
 
 Stays are regrouped into blocks of one size before they are audited, so findings do not depend on the batch sizes.
 """
@@ -26,15 +27,16 @@ import numpy as np
 import pyarrow as pa
 
 from dx2px.answers.audit import strongest_reasons
-from dx2px.answers.defects import AuditSettings, Doubles
+from dx2px.answers.defects import AuditSettings
 from dx2px.answers.encoding import EncodedStays, StayEncoder
 from dx2px.answers.even_blocks import EvenBlock, EvenBlocks
 from dx2px.answers.flagging import Findings, Flagger, joined, reasons
-from dx2px.answers.model import Model
-from dx2px.answers.population import even_batches, in_order
+from dx2px.answers.model import Model, Support
+from dx2px.answers.population import even_batches, facts_of, in_order
 from dx2px.codes import title
 from dx2px.errors import CodeError
 from dx2px.ragged import Ragged, offsets_of
+from dx2px.scoring.evidence import Known
 
 AUDITED = ("stay_id", "diagnoses", "procedures")
 UNSUPPORTED, MISSING = "unsupported", "missing"
@@ -101,7 +103,8 @@ def audited_blocks(
 ) -> Iterator[AuditedBlock]:
     """The findings of a stream of stays, with counts; one thread per processor by default."""
     auditor = Auditor(model, settings or AuditSettings())
-    return in_order(auditor.audit, even_batches(batches, AUDITED), threads or cpu_count() or 1)
+    stays = even_batches(batches, AUDITED, facts_of(model))
+    return in_order(auditor.audit, stays, threads or cpu_count() or 1)
 
 
 def findings_schema(stay_id: pa.DataType) -> pa.Schema:
@@ -136,34 +139,40 @@ class Auditor:
         """The findings of a record batch of stays."""
         stays = self.blocks.encoder.encode(block.column("diagnoses"))
         coded = self.procedures.encode(block.column("procedures"))
-        found, shares = self._found(stays, coded)
-        because = self._because(block.column("diagnoses"), found, shares)
+        found, supports = self._found(stays, coded, self.blocks.known(block))
+        because = self._because(block.column("diagnoses"), found, supports)
         return AuditedBlock(self._table(block, found, because), _counts(stays, coded, found))
 
-    def _found(self, stays: EncodedStays, coded: EncodedStays) -> tuple[Findings, list[Doubles]]:
-        """Findings in the order of the stays, each with the shares of its stay's diagnoses."""
-        parts = [self._flagged(block, coded.rows) for block in self.blocks.of(stays.rows)]
+    def _found(
+        self, stays: EncodedStays, coded: EncodedStays, known: Known | None
+    ) -> tuple[Findings, list[Support]]:
+        """Findings in the order of the stays, each with what supports it."""
+        parts = [self._flagged(block, coded.rows) for block in self.blocks.of(stays.rows, known)]
         found = joined([part for part, _ in parts])
-        shares = [share for _, part in parts for share in part]
+        supports = [support for _, part in parts for support in part]
         order = np.argsort(found.stay, kind="stable")
-        return found.take(order), [shares[place] for place in order.tolist()]
+        return found.take(order), [supports[place] for place in order.tolist()]
 
-    def _flagged(self, block: EvenBlock, coded: Ragged) -> tuple[Findings, list[Doubles]]:
+    def _flagged(self, block: EvenBlock, coded: Ragged) -> tuple[Findings, list[Support]]:
         found = self.flagger.flag(block.scorer, block.rows, coded.take(block.filled))
         found = found.take(found.stay < block.size)
         flat = reasons(block.scorer, block.rows, found)
-        ends = offsets_of(block.rows.lengths[found.stay]).tolist()
-        return replace(found, stay=block.places[found.stay]), [flat[a:b] for a, b in pairwise(ends)]
+        stretches = pairwise(offsets_of(block.rows.lengths[found.stay]).tolist())
+        supports = [
+            self.model.support(block.scorer, block.rows[stay], flat[a:b])
+            for stay, (a, b) in zip(found.stay.tolist(), stretches, strict=True)
+        ]
+        return replace(found, stay=block.places[found.stay]), supports
 
     def _because(
-        self, diagnoses: pa.Array, found: Findings, shares: Sequence[Doubles]
+        self, diagnoses: pa.Array, found: Findings, supports: Sequence[Support]
     ) -> list[list[dict[str, Any]]]:
         """The reasons of each finding; codes are looked up only for stays with findings."""
         stays, places = np.unique(found.stay, return_inverse=True)
         codes = [self._codes_of(texts) for texts in diagnoses.take(pa.array(stays)).to_pylist()]
         return [
-            [asdict(reason) for reason in strongest_reasons(codes[place], share)]
-            for place, share in zip(places.tolist(), shares, strict=True)
+            [asdict(reason) for reason in strongest_reasons(codes[place], support)]
+            for place, support in zip(places.tolist(), supports, strict=True)
         ]
 
     def _codes_of(self, texts: Sequence[str | None]) -> list[str]:

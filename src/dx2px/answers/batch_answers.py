@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dx2px.answers.even_blocks import EvenBlock, EvenBlocks
 from dx2px.answers.model import Model
 from dx2px.ragged import Ragged, offsets_of
+from dx2px.scoring.evidence import Known
 from dx2px.scoring.ranking import top_l
 from dx2px.scoring.segments import Floats
 
@@ -47,7 +48,7 @@ class Answerer:
     def answer(self, block: pa.RecordBatch) -> pa.RecordBatch:
         """One row for each stay of a record batch."""
         stays = self.blocks.encoder.encode(block.column("diagnoses"))
-        best = self._best(stays.rows)
+        best = self._best(stays.rows, self.blocks.known(block))
         offsets = pa.array(offsets_of((stays.rows.lengths > 0) * self.width).astype(np.int32))
         columns = {
             "stay_id": block.column("stay_id"),
@@ -62,9 +63,9 @@ class Answerer:
         }
         return pa.record_batch(columns, schema=answer_schema(block.schema.field("stay_id").type))
 
-    def _best(self, rows: Ragged) -> _Best:
+    def _best(self, rows: Ragged, known: Known | None) -> _Best:
         """For the stays with usable diagnoses, in their order."""
-        blocks = list(self.blocks.of(rows))
+        blocks = list(self.blocks.of(rows, known))
         parts = [self._best_of(block).take(slice(block.size)) for block in blocks]
         places = np.concatenate([np.empty(0, np.int64), *(block.places for block in blocks)])
         return _joined([self._nothing(), *parts]).take(np.argsort(places))

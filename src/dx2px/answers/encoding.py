@@ -64,6 +64,12 @@ class StayEncoder:
         kept = Ragged(offsets_of(counts[0] + counts[1]), rows[used])
         return EncodedStays(kept, counts[0], counts[1], counts[2])
 
+    def row(self, text: str) -> int | None:
+        """The row of one code, or None if it cannot be used."""
+        with self._lock:
+            row = self._meaning(text)[1]
+        return None if row == _UNKNOWN else row
+
     def _entries(self, texts: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """For each entry a number that identifies its code, and its row; all nulls are one unknown code."""
         encoded = texts.dictionary_encode()

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from dx2px.answers.encoding import StayEncoder
 from dx2px.answers.model import Model
 from dx2px.ragged import Ragged
+from dx2px.scoring.evidence import FACTS, Known, layout_of
 from dx2px.scoring.scorer import BLOCK, Scorer
 
 
@@ -27,7 +29,7 @@ class EvenBlock:
     scorer: Scorer
     filled: NDArray[np.int64]  # (BLOCK,) places of the stays among all
     size: int  # how many of them are not copies
-    rows: Ragged  # the diagnoses of `filled`, as the scorer's indices
+    rows: Ragged  # the diagnoses and other evidence of `filled`, as the scorer's indices
 
     @property
     def places(self) -> NDArray[np.int64]:
@@ -47,18 +49,33 @@ class EvenBlocks:
         headings = {heading: place for place, heading in enumerate(self.model.back_off.under)}
         return StayEncoder(self.model.diagnoses, headings)
 
-    def of(self, rows: Ragged) -> Iterator[EvenBlock]:
+    def known(self, stays: pa.RecordBatch) -> Known | None:
+        """What a batch says about its stays besides their codes, for a model that takes it."""
+        layout = self.model.layout
+        if layout is None:
+            return None
+        columns = {name: stays.column(name) for name in FACTS if name in stays.schema.names}
+        return layout.known_from(len(stays), columns, self.encoder.row)
+
+    def of(self, rows: Ragged, known: Known | None) -> Iterator[EvenBlock]:
         """The blocks of encoded stays; stays without a usable diagnosis are in none."""
-        for scorer, places in self._groups(rows):
+        for scorer, places in self._groups(rows, known):
+            layout = layout_of(scorer)
             for start in range(0, len(places), BLOCK):
                 some = places[start : start + BLOCK]
                 filled = some[np.minimum(np.arange(BLOCK), len(some) - 1)]
-                yield EvenBlock(scorer, filled, len(some), rows.take(filled))
+                own = rows.take(filled)
+                if layout is not None:
+                    own = layout.rows(own, None if known is None else known.take(filled))
+                yield EvenBlock(scorer, filled, len(some), own)
 
-    def _groups(self, rows: Ragged) -> Iterator[tuple[Scorer, NDArray[np.int64]]]:
+    def _groups(self, rows: Ragged, known: Known | None) -> Iterator[tuple[Scorer, NDArray[np.int64]]]:
         """Stays of known codes; then those with a heading in place of some code, which need another scorer."""
+        size = len(self.model.files.diagnoses)
         stood_in = np.zeros(len(rows), np.bool_)
-        stood_in[rows.row_of_entry[rows.values >= len(self.model.files.diagnoses)]] = True
+        stood_in[rows.row_of_entry[rows.values >= size]] = True
+        if known is not None:
+            stood_in |= (known.facts[:, 0] >= size) & (rows.lengths > 0)  # of the principal diagnosis
         yield self.model.scorer, np.flatnonzero((rows.lengths > 0) & ~stood_in)
         if stood_in.any():
             yield self._stand_ins, np.flatnonzero(stood_in)

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.answers import results
+from dx2px.answers.facts import NOTHING, Facts, Told, answer_rows, evidence_row, told
 from dx2px.answers.lookup import Found, Lookup, ambiguous
 from dx2px.answers.mapping import map_codes
 from dx2px.answers.shipped import model_path
-from dx2px.answers.stay import Stay, no_vectors, own_kind, plan_of
+from dx2px.answers.stay import Stay, merged, no_vectors, own_kind, plan_of
+from dx2px.codes import dotted
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CodeError, InputError, ModelError, UnknownCodesError
-from dx2px.ragged import Ragged
+from dx2px.ragged import Index, Ragged
 from dx2px.scoring.back_off import BackOff
+from dx2px.scoring.evidence import EvidenceLayout, layout_of
 from dx2px.scoring.folder import ModelFiles, read_folder
 from dx2px.scoring.identity import fingerprint
 from dx2px.scoring.plans import Plan, PlanChoice
@@ -26,6 +31,14 @@ from dx2px.scoring.scorer import Scorer
 from dx2px.scoring.segments import Doubles, directions
 
 _NAMED = 10  # codes that an error message names at most
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """The shares of a stay's rows in a procedure: first its diagnoses, then the `further` evidence."""
+
+    shares: Doubles
+    further: tuple[str, ...]
 
 
 class Model:
@@ -78,6 +91,7 @@ class Model:
         *,
         coverage: float | None = None,
         map: bool = False,  # noqa: A002
+        **facts: Unpack[Facts],
     ) -> results.Recommendation:
         """Recommend procedures for a stay's diagnoses, each with the diagnoses it comes from.
 
@@ -87,6 +101,9 @@ class Model:
             coverage: If given, such as 0.9, return instead the set of procedures that holds this share of a stay's
                 procedures on average.
             map: Translate diagnoses of the other ICD version by the public maps.
+            facts: What else is known, each if it is known: `principal` (a diagnosis), `age` in years, `sex` (F or M),
+                `admission` (a type that the model knows) and `coded` (procedures that are coded already, which are
+                not recommended again).
 
         Returns:
             The diagnoses with their significance, the procedures, best first, and the plan between them.
@@ -94,9 +111,9 @@ class Model:
         Raises:
             UnknownCodesError: The model knows none of the diagnoses.
             CodeError: A text may mean several codes.
-            ModelError: `coverage` is given, but the model has no calibration.
+            ModelError: `coverage` is given, but the model has no calibration; or a fact that it takes no account of.
         """
-        return results.Recommendation.of(self.explain(codes, top=top, coverage=coverage, map=map))
+        return results.Recommendation.of(self.explain(codes, top=top, coverage=coverage, map=map, **facts))
 
     def explain(
         self,
@@ -108,6 +125,7 @@ class Model:
         map: bool = False,  # noqa: A002
         plan: PlanChoice = "own",
         with_reasons: int | None = None,
+        **facts: Unpack[Facts],
     ) -> results.Explanation:
         """Explain which diagnoses lead to which procedures.
 
@@ -120,6 +138,9 @@ class Model:
             plan: `own` for the plan that the model's scores come from, `transport` for the paper's plan.
             with_reasons: Give reasons, and a column in the plan, only to the first so many of the procedures. All
                 of them by default; 200 diagnoses and 500 procedures make an answer of 10 MB.
+            facts: What else is known, each if it is known: `principal` (a diagnosis), `age` in years, `sex` (F or M),
+                `admission` (a type that the model knows) and `coded` (procedures that are coded already, which are
+                not recommended again).
 
         Returns:
             Diagnoses, procedures and the plan between them; `to_dict` gives the document of `dx2px explain --json`.
@@ -131,9 +152,13 @@ class Model:
                 method without vectors.
         """
         _check_top(top)
-        stay = self._stay(codes, map)
+        stay = self._stay(codes, map, facts)
         if procedures is not None:
-            return self._explained(stay, self.procedures.find_all(procedures), plan, with_reasons)
+            asked = self.procedures.find_all(procedures)
+            if again := {found.code for found in asked} & set(stay.further):
+                raise InputError(f"{_shown(sorted(again))}: coded already, so there is nothing to explain.")
+            return self._explained(stay, asked, plan, with_reasons)
+        top = min(top, int(np.isfinite(stay.scores).sum()))
         cover = None if coverage is None else self._cover(stay, coverage)
         best = top_l(stay.scores[None, :], top if cover is None else cover.set_size)[0].tolist()
         found = [self.procedures.at(index) for index in best]
@@ -149,7 +174,9 @@ class Model:
         """An explanation with an empty plan, for codes none of which the model knows: it says what each code is."""
         asked, mapping = self._asked(codes, map)
         some = any(found.status != "unknown" for found in asked)
-        diagnoses = self._stay(codes, map).diagnoses if some else tuple(_diagnosis(found) for found in asked)
+        diagnoses = (
+            self._stay(codes, map, {}).diagnoses if some else tuple(_diagnosis(found) for found in asked)
+        )
         shown = tuple(_unexplained(found) for found in self.procedures.find_all(procedures))
         plan = Plan(own_kind(self.files), self.files.method)
         return results.Explanation(self.source, diagnoses, shown, plan, mapping=mapping)
@@ -220,7 +247,9 @@ class Model:
         plan = plan_of(self.files, stay, [index for found in first for index in found.members], choice)
         explained = {one.code: one for one in stay.explained(known, plan)}
         shown = tuple(explained.get(found.code) or _unexplained(found) for found in asked)
-        return results.Explanation(self.source, stay.diagnoses, shown, plan, cover, stay.mapping)
+        return results.Explanation(
+            self.source, stay.diagnoses, shown, plan, cover, stay.mapping, stay.evidence
+        )
 
     def _asked(
         self, codes: Sequence[str], map_: bool
@@ -230,30 +259,71 @@ class Model:
         put, mapping = map_codes(codes, self.diagnoses, self.files.diagnosis_counts)
         return self.diagnoses.find_all(put), mapping
 
-    def _stay(self, codes: Sequence[str], map_: bool = False) -> Stay:
+    def _stay(self, codes: Sequence[str], map_: bool, facts: Facts) -> Stay:
+        about = self.told(facts)
         asked, mapping = self._asked(codes, map_)
+        if about.principal is not None and all(about.principal.code != found.code for found in asked):
+            asked = [about.principal, *asked]
         used = _usable(asked, "diagnoses")
-        rows, scorer, vectors = self.rows_of(used)
-        mu = scorer.significance(rows).astype(np.float64)
+        rows, scorer, vectors = self.rows_of(used, about)
+        place, further = answer_rows(layout := layout_of(scorer), rows.values)
+        mu = merged(scorer.significance(rows).astype(np.float64), place)
         mu /= mu.sum()  # exactly 1 in double precision, as the transport needs it
-        weight = {found.code: share for found, share in zip(used, mu.tolist(), strict=True)}
-        shown = tuple(_diagnosis(found, weight.get(found.code, 0.0), mapping) for found in asked)
+        weight = {found.code: share for found, share in zip(used, mu[: len(used)].tolist(), strict=True)}
+        shown = tuple(
+            _diagnosis(found, weight.get(found.code, 0.0), mapping, found.code == about.principal_code)
+            for found in asked
+        )
+        evidence = [
+            replace(evidence_row(layout, row, self.procedures), significance=share)
+            for row, share in zip(further, mu[len(used) :].tolist(), strict=True)
+            if layout is not None
+        ]
+        evidence += [
+            results.EvidenceRow(found.code, "coded", found.title, 0.0, "unknown")
+            for found in about.coded
+            if found.index is None
+        ]
         scores = scorer.scores(rows)
         probabilities = self.probabilities(scores)
         likely = None if probabilities is None else probabilities[0]
-        return Stay(shown, tuple(weight), scorer, rows, vectors, mu, scores[0], likely, mapping)
+        rest = scorer, rows, place, vectors, mu, scores[0], likely, mapping
+        return Stay(shown, tuple(weight), tuple(evidence), *rest)
 
-    def rows_of(self, used: Sequence[Found]) -> tuple[Ragged, Scorer, NDArray[np.float32] | None]:
-        """A stay as one row of diagnoses, the scorer whose indices these are, and their vectors.
+    def told(self, facts: Facts) -> Told:
+        """What a question tells besides diagnoses, as this model reads it."""
+        return told(facts, self.layout, self.diagnoses, self.procedures)
+
+    def support(self, scorer: Scorer, values: Index, shares: Doubles) -> Support:
+        """The shares of a stay's rows, as those of its diagnoses and of the other evidence by name."""
+        layout = layout_of(scorer)
+        place, further = answer_rows(layout, values)
+        names = [evidence_row(layout, row, self.procedures).code for row in further] if layout else []
+        return Support(merged(shares, place), tuple(names))
+
+    @cached_property
+    def layout(self) -> EvidenceLayout | None:
+        """What the model takes as evidence besides diagnoses; None if nothing."""
+        return layout_of(self.scorer)
+
+    def rows_of(
+        self, used: Sequence[Found], about: Told = NOTHING
+    ) -> tuple[Ragged, Scorer, NDArray[np.float32] | None]:
+        """A stay as one row of evidence, the scorer whose indices these are, and the vectors of the diagnoses.
 
         The model's own scorer does where it knows all the codes; else one is made for this stay's codes alone.
         """
         if all(found.index is not None for found in used):
             known = [index for found in used for index in found.members]
             vectors = self.files.arrays["U"][known] if "U" in self.files.arrays else None
-            return Ragged.from_lists([known]), self.scorer, vectors
-        own = self.back_off.rows([found.code for found in used], [found.members for found in used])
-        return Ragged.from_lists([range(len(used))]), own.scorer(), own.arrays.get("U")
+            scorer = self.scorer
+        else:
+            own = self.back_off.rows([found.code for found in used], [found.members for found in used])
+            known, vectors, scorer = list(range(len(used))), own.arrays.get("U"), own.scorer()
+        layout = layout_of(scorer)
+        diagnoses = Ragged.from_lists([known])
+        rows = diagnoses if layout is None else layout.rows(diagnoses, about.known(used))
+        return rows, scorer, vectors
 
     def _cover(self, stay: Stay, coverage: float) -> results.Coverage:
         calibration = self.files.calibration
@@ -271,10 +341,14 @@ class Model:
 
 
 def _diagnosis(
-    found: Found, significance: float = 0.0, mapping: tuple[results.Mapped, ...] | None = None
+    found: Found,
+    significance: float = 0.0,
+    mapping: tuple[results.Mapped, ...] | None = None,
+    principal: bool = False,
 ) -> results.Diagnosis:
     sources = tuple(one.code for one in mapping or () if found.code in one.to)
-    return results.Diagnosis(found.code, found.title, significance, found.status, found.stand_in, sources)
+    about = found.code, found.title, significance, found.status, found.stand_in, sources
+    return results.Diagnosis(*about, principal)
 
 
 def _unexplained(found: Found) -> results.Procedure:
@@ -287,9 +361,14 @@ def _usable(asked: Sequence[Found], what: str) -> list[Found]:
     if not asked:
         raise InputError(f"No {what} were given: write at least one code.")
     if not used:
-        named = ", ".join(found.shown for found in asked[:_NAMED]) + (", …" if len(asked) > _NAMED else "")
-        raise UnknownCodesError(f"The model knows none of these {what}: {named}.")
+        raise UnknownCodesError(f"The model knows none of these {what}: {_shown(asked)}.")
     return used
+
+
+def _shown(codes: Sequence[Found | str]) -> str:
+    """Codes as people read them, the first few."""
+    texts = [found.shown if isinstance(found, Found) else dotted(found) for found in codes[:_NAMED]]
+    return ", ".join(texts) + (", …" if len(codes) > _NAMED else "")
 
 
 def _nearest(lookup: Lookup, cosines: Doubles, top: int, found: Found) -> tuple[results.Neighbor, ...]:

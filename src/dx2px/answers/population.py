@@ -29,6 +29,7 @@ from dx2px.answers.batch_answers import Answerer
 from dx2px.answers.encoding import CODE_LISTS, check_code_lists
 from dx2px.answers.model import Model
 from dx2px.errors import InputError
+from dx2px.scoring.evidence import FACTS
 from dx2px.scoring.scorer import BLOCK
 
 STAYS = 16 * BLOCK  # per batch: enough that threads seldom wait for each other, few enough for the memory
@@ -43,7 +44,8 @@ def score_batches(
     """Recommend procedures for a stream of stays.
 
     Args:
-        batches: Arrow record batches with `stay_id` and `diagnoses` (lists of text).
+        batches: Arrow record batches with `stay_id` and `diagnoses` (lists of text). A model that takes more evidence
+            also reads `principal`, `age`, `sex` and `admission`, where they are there.
         model: The model to ask.
         top: How many procedures per stay.
         threads: Threads to use; one per processor by default.
@@ -54,13 +56,19 @@ def score_batches(
     if top < 1:
         raise InputError(f"The number of results must be at least 1, not {top}.")
     answerer = Answerer(model, top)
-    return in_order(answerer.answer, even_batches(batches, COLUMNS), threads or cpu_count() or 1)
+    stays = even_batches(batches, COLUMNS, facts_of(model))
+    return in_order(answerer.answer, stays, threads or cpu_count() or 1)
 
 
-def check_columns(schema: pa.Schema, columns: Sequence[str] = COLUMNS) -> None:
+def facts_of(model: Model) -> tuple[str, ...]:
+    """The columns that a model reads besides the codes, where they are there."""
+    return () if model.layout is None else FACTS
+
+
+def check_columns(schema: pa.Schema, columns: Sequence[str] = COLUMNS, facts: Sequence[str] = ()) -> None:
     """Raise an `InputError` if a column is missing, named twice, or of the wrong type.
 
-    The first column is `stay_id`; all others hold lists of codes.
+    The first of `columns` is `stay_id`; all others hold lists of codes. `facts` need not be there.
     """
     if wrong := [name for name in columns if schema.names.count(name) != 1]:
         raise InputError(f"The stays need one column {' and one column '.join(wrong)}.")
@@ -70,13 +78,29 @@ def check_columns(schema: pa.Schema, columns: Sequence[str] = COLUMNS) -> None:
         )
     for name in columns[1:]:
         check_code_lists(schema.field(name).type, name)
+    for name in facts:
+        if schema.names.count(name) > 1:
+            raise InputError(f"The stays have more than one column {name}.")
+        if name in schema.names and not _fits(schema.field(name).type, name):
+            kind = "whole numbers" if name == "age" else "text"
+            raise InputError(f"The column {name} must hold {kind}, not {schema.field(name).type}.")
 
 
-def even_batches(batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The columns that matter, in batches of `STAYS` rows; the last has the rest."""
+def _fits(kind: pa.DataType, name: str) -> bool:
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_null(plain):
+        return True
+    text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return pa.types.is_integer(plain) if name == "age" else any(test(plain) for test in text)
+
+
+def even_batches(
+    batches: Iterable[pa.RecordBatch], columns: Sequence[str], facts: Sequence[str] = ()
+) -> Iterator[pa.RecordBatch]:
+    """The columns that matter, in batches of `STAYS` rows; the last has the rest. Absent `facts` are null."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
-    for piece in _pieces(batches, columns):
+    for piece in _pieces(batches, columns, facts):
         waiting.append(piece)
         rows += len(piece)
         if rows >= STAYS:
@@ -87,16 +111,24 @@ def even_batches(batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> I
         yield pa.concat_batches(waiting)
 
 
-def _pieces(batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _pieces(
+    batches: Iterable[pa.RecordBatch], columns: Sequence[str], facts: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
     """Batches of at most `STAYS` rows, with columns of plain types."""
     for batch in batches:
-        check_columns(batch.schema, columns)
+        check_columns(batch.schema, columns, facts)
         for start in range(0, len(batch), STAYS):
             piece = batch.slice(start, STAYS)
             ids = piece.column("stay_id")
             plain = ids.dictionary_decode() if pa.types.is_dictionary(ids.type) else ids
             lists = [piece.column(name).cast(CODE_LISTS) for name in columns[1:]]
-            yield pa.record_batch([plain, *lists], names=list(columns))
+            about = [_fact(piece, name) for name in facts]
+            yield pa.record_batch([plain, *lists, *about], names=[*columns, *facts])
+
+
+def _fact(piece: pa.RecordBatch, name: str) -> pa.Array:
+    kind = pa.int64() if name == "age" else pa.string()
+    return piece.column(name).cast(kind) if name in piece.schema.names else pa.nulls(len(piece), kind)
 
 
 def in_order(

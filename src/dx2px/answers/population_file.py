@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from dx2px.answers.batch_answers import answer_schema
 from dx2px.answers.kept_parts import Parts, parts_of
 from dx2px.answers.model import Model
-from dx2px.answers.population import COLUMNS, STAYS, check_columns, score_batches
+from dx2px.answers.population import COLUMNS, STAYS, check_columns, facts_of, score_batches
 from dx2px.errors import CohortError, InputError
 from dx2px.scoring.identity import fingerprint
 from dx2px.storage import check_place
@@ -84,7 +84,7 @@ def score_file(
     Raises:
         InputError: A column is missing or of the wrong type, or the output cannot be written.
     """
-    stays = StayFile(source)
+    stays = StayFile(source, facts=facts_of(model))
     final = Path(out).absolute()
     check_output(final, stays)
     key = {
@@ -103,12 +103,16 @@ def score_file(
 
 
 class StayFile:
-    """A Parquet file that has the needed columns of a cohort; scoring needs `COLUMNS`."""
+    """A Parquet file that has the needed columns of a cohort, and perhaps `facts`; scoring needs `COLUMNS`."""
 
-    def __init__(self, path: str | os.PathLike[str], columns: Sequence[str] = COLUMNS) -> None:
-        self.path, self.columns = os.fspath(path), columns
+    def __init__(
+        self, path: str | os.PathLike[str], columns: Sequence[str] = COLUMNS, facts: Sequence[str] = ()
+    ) -> None:
+        self.path = os.fspath(path)
         self.parquet = _open(self.path)
-        check_columns(self.parquet.schema_arrow, columns)
+        schema = self.parquet.schema_arrow
+        check_columns(schema, columns, facts)
+        self.columns = [*columns, *(name for name in facts if name in schema.names)]
         self.rows: int = self.parquet.metadata.num_rows
 
     def fingerprint(self) -> str:
@@ -127,7 +131,7 @@ class StayFile:
         skip = start - (int(ends[first - 1]) if first else 0)
         groups = list(range(first, len(ends)))
         try:
-            for batch in self.parquet.iter_batches(STAYS, row_groups=groups, columns=list(self.columns)):
+            for batch in self.parquet.iter_batches(STAYS, row_groups=groups, columns=self.columns):
                 if skip < len(batch):
                     yield batch.slice(skip)
                 skip = max(skip - len(batch), 0)

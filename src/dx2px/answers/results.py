@@ -22,7 +22,7 @@ SCOPE = (
     "The answers reproduce how the hospital stays in the model's data were coded, for billing, after the stay. "
     "They are not medical advice."
 )
-EXPLANATION = "dx2px-explanation/1"  # the form that `explanation.schema.json` describes
+EXPLANATION = "dx2px-explanation/2"  # the form that `explanation.schema.json` describes
 
 
 def shown_probability(value: float | None) -> str:
@@ -78,10 +78,13 @@ class Diagnosis:
     status: Status
     stand_in: StandIn | None = None  # of a backed-off one
     mapped_from: tuple[str, ...] = ()  # the codes of the other ICD version that it replaces
+    principal: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         record = dict(vars(self))
-        del record["stand_in"], record["mapped_from"]
+        del record["stand_in"], record["mapped_from"], record["principal"]
+        if self.principal:
+            record["principal"] = True
         if self.stand_in is not None:
             record["stand_in"] = dict(vars(self.stand_in))
         if self.mapped_from:
@@ -90,8 +93,22 @@ class Diagnosis:
 
 
 @dataclass(frozen=True)
+class EvidenceRow:
+    """What the model knew besides diagnoses: a procedure already coded, a fact about the stay, the background."""
+
+    code: str  # of a coded procedure; otherwise a name, such as age:65–74,sex:F
+    kind: Literal["coded", "background", "principal", "person", "admission"]
+    title: str
+    significance: float
+    status: Status = "known"
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
 class Reason:
-    """A diagnosis's share in a procedure: its part of the procedure's mass in the plan."""
+    """The share of a diagnosis, or of other evidence, in a procedure: its part of the procedure's mass in the plan."""
 
     code: str
     share: float
@@ -128,8 +145,8 @@ class Source:
 class Answer:
     """What a model answers about one stay.
 
-    Rows of the plan are the known and backed-off diagnoses, its columns the known procedures, both in the order listed.
-    If reasons were asked for only the first procedures, the others have no column.
+    Rows of the plan are the known and backed-off diagnoses and then the known evidence, its columns the known
+    procedures, all in the order listed. If reasons were asked for only the first procedures, the others have no column.
     """
 
     source: Source
@@ -138,6 +155,7 @@ class Answer:
     plan: Plan  # what the reasons are shares of
     coverage: Coverage | None = None  # where a set of stated coverage was asked for
     mapping: tuple[Mapped, ...] | None = None  # where mapping was asked for
+    evidence: tuple[EvidenceRow, ...] = ()  # besides the diagnoses, for a model that takes it
 
     @classmethod
     def of(cls, answer: Answer) -> Self:
@@ -147,6 +165,8 @@ class Answer:
     def _stated(self) -> dict[str, Any]:
         """The entries that an answer has only where they were asked for."""
         record: dict[str, Any] = {}
+        if self.evidence:
+            record["evidence"] = [row.to_dict() for row in self.evidence]
         explained = len(self.plan.procedures)
         if 0 < explained < sum(procedure.status == "known" for procedure in self.procedures):
             record["with_reasons"] = explained

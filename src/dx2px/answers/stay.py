@@ -1,6 +1,6 @@
 """A stay as a model sees it, and the plans between its diagnoses and some procedures.
 
-Axes: n the diagnoses that count, p all procedures, l those that are explained.
+Axes: n the rows of an answer (the diagnoses that count, then other evidence), p all procedures, l those explained.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.answers.lookup import Found
-from dx2px.answers.results import Diagnosis, Mapped, Procedure, Reason
+from dx2px.answers.results import Diagnosis, EvidenceRow, Mapped, Procedure, Reason
 from dx2px.errors import ModelError
 from dx2px.ragged import Ragged
 from dx2px.scoring.folder import ModelFiles
@@ -31,9 +31,11 @@ class Stay:
 
     diagnoses: tuple[Diagnosis, ...]  # all
     codes: tuple[str, ...]  # those that count
+    evidence: tuple[EvidenceRow, ...]  # all
     scorer: Scorer  # the model's own, or one for this stay's rows alone
-    rows: Ragged  # one row: the codes as that scorer's indices
-    vectors: NDArray[np.float32] | None  # (n, m)
+    rows: Ragged  # one row: the codes and other evidence as that scorer's indices
+    place: NDArray[np.int64]  # for each of its entries, the row of the answer that it counts for
+    vectors: NDArray[np.float32] | None  # of the codes
     mu: Doubles  # (n,)
     scores: NDArray[np.float32]  # (p,)
     probabilities: Doubles | None  # (p,)
@@ -50,12 +52,22 @@ class Stay:
         numbers = zip(known, likely, scores, ranks, reasons, strict=True)
         return [Procedure(found.code, found.title, found.status, *rest) for found, *rest in numbers]
 
+    @property
+    def further(self) -> tuple[str, ...]:
+        """The evidence that counts besides the codes."""
+        return tuple(row.code for row in self.evidence if row.status != "unknown")
+
+    def merged(self, values: Doubles) -> Doubles:
+        """Values of the scorer's rows, (entries, …), as those of the answer's, (n, …)."""
+        return merged(values, self.place)
+
     def _reasons(self, shares: Doubles) -> list[tuple[Reason, ...]]:
-        """The diagnoses with their shares in each procedure, (n, l), the largest first."""
+        """The rows with their shares in each procedure, (n, l), the largest first."""
         orders = np.argsort(-shares, axis=0, kind="stable").T.tolist()
         columns = shares.T.tolist()
+        names = self.codes + self.further
         return [
-            tuple(Reason(self.codes[i], column[i]) for i in order)
+            tuple(Reason(names[i], column[i]) for i in order)
             for order, column in zip(orders, columns, strict=True)
         ]
 
@@ -66,7 +78,8 @@ def plan_of(files: ModelFiles, stay: Stay, chosen: list[int], choice: PlanChoice
     codes = stay.codes, tuple(files.procedures[index] for index in chosen)
     if kind == "coupling":
         assert isinstance(stay.scorer, CouplingScores)
-        return Plan(kind, files.method, *codes, stay.scorer.coupling(stay.rows)[:, chosen])
+        mass = stay.merged(stay.scorer.coupling(stay.rows)[:, chosen])
+        return Plan(kind, files.method, *codes, mass, evidence=stay.further)
     if kind == "leave-one-out":
         shares = shares_of(
             stay.scorer, stay.rows, np.zeros(len(chosen), np.int64), np.array(chosen)
@@ -74,6 +87,15 @@ def plan_of(files: ModelFiles, stay: Stay, chosen: list[int], choice: PlanChoice
         return Plan(kind, files.method, *codes, shares.reshape(len(chosen), -1).T / len(chosen))
     solved = _transport(files, stay, chosen, Penalties.of(files.settings) if choice == "own" else None)
     return Plan(kind, files.method, *codes, solved.plan, solved)
+
+
+def merged(values: Doubles, place: NDArray[np.int64]) -> Doubles:
+    """Values, (entries, …), summed by the row that each entry counts for, (n, …)."""
+    if place[-1] == len(place) - 1:  # each entry is a row of its own
+        return values
+    out = np.zeros((int(place.max()) + 1, *values.shape[1:]))
+    np.add.at(out, place, values)
+    return out
 
 
 def own_kind(files: ModelFiles) -> PlanKind:
@@ -94,4 +116,5 @@ def _transport(
         raise no_vectors(files.method)
     C = cosine_costs(stay.vectors, files.arrays["V"][procedures])  # (n, l)
     nu = np.full(len(procedures), 1 / len(procedures))
-    return solve(C, stay.mu, nu, penalties)
+    mu = stay.mu[: len(stay.codes)]
+    return solve(C, mu if not stay.evidence else mu / mu.sum(), nu, penalties)

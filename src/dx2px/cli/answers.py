@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dx2px.cli.console import print_table, remark
@@ -11,10 +11,18 @@ from dx2px.words import counted
 
 if TYPE_CHECKING:
     from dx2px.answers import Diagnosis, Explanation, Mapped, Neighbors, Plan, Procedure, Recommendation
+    from dx2px.answers.results import Answer, EvidenceRow
 
 WIDEST = 8  # procedures side by side on a terminal
 REASONS = 3  # diagnoses named per procedure, at most
 LEAST_SHARE = 0.01  # of a diagnosis that is named as a reason
+_KINDS = {
+    "coded": "coded",
+    "background": "background",
+    "principal": "principal",
+    "person": "age, sex",
+    "admission": "admission",
+}
 NOT_ADVICE = "This reflects how stays were coded; it is not medical advice."
 
 
@@ -22,8 +30,8 @@ def show_recommendation(found: Recommendation) -> None:
     """Print diagnoses with their significance, and procedures with their reasons."""
     from dx2px.answers.results import shown_probability
 
-    _show_diagnoses(found.diagnoses)
-    _show_procedures(found.recommendations, found.diagnoses)
+    _show_diagnoses(found)
+    _show_procedures(found)
     _report_mapping(found.mapping)
     _report_diagnoses(found.diagnoses)
     if found.coverage is not None:
@@ -43,8 +51,8 @@ def show_explanation(found: Explanation) -> None:
     if found.plan.mass is not None and len(known) <= WIDEST:
         _show_plan(found, known)
     else:
-        _show_diagnoses(found.diagnoses)
-    _show_procedures(found.procedures, found.diagnoses)
+        _show_diagnoses(found)
+    _show_procedures(found)
     _report_plan(found.plan)
     _report_mapping(found.mapping)
     _report_diagnoses(found.diagnoses)
@@ -60,17 +68,37 @@ def show_neighbors(found: Neighbors) -> None:
         print_table(f"Nearest {kind} to {asked} {found.title}", columns, rows, codes=(0,))
 
 
-def _show_diagnoses(diagnoses: Sequence[Diagnosis]) -> None:
-    notation = Notation.of(one.code for one in diagnoses)
-    rows = [[notation.write(one.code), one.title, _significance(one)] for one in diagnoses]
+def _show_diagnoses(found: Answer) -> None:
+    """The diagnoses and, in a table of their own, what else the model knew."""
+    notation = Notation.of(one.code for one in found.diagnoses)
+    rows = [[notation.write(one.code), _named(one), _significance(one)] for one in found.diagnoses]
     print_table("Diagnoses", [notation.heading, "title", "significance"], rows, codes=(0,))
+    if found.evidence:
+        names = _names(found)
+        others = [[_KINDS[one.kind], names[one.code], _significance(one)] for one in found.evidence]
+        print_table("Other evidence", ["", "", "significance"], others)
 
 
-def _show_procedures(procedures: Sequence[Procedure], diagnoses: Sequence[Diagnosis]) -> None:
+def _named(diagnosis: Diagnosis) -> str:
+    return f"{diagnosis.title} (principal)" if diagnosis.principal else diagnosis.title
+
+
+def _names(found: Answer) -> dict[str, str]:
+    """How reasons are named: diagnoses and coded procedures by their codes, other evidence in words."""
+    notation = Notation.of(one.code for one in found.diagnoses if one.status != "unknown")
+    coded = Notation.of(one.code for one in found.evidence if one.kind == "coded")
+    names = {one.code: notation.write(one.code) for one in found.diagnoses if one.status != "unknown"}
+    for one in found.evidence:
+        names[one.code] = f"{coded.write(one.code)} {one.title}" if one.kind == "coded" else one.title
+    return names
+
+
+def _show_procedures(found: Answer) -> None:
     from dx2px.answers.results import shown_probability
 
+    procedures = found.procedures
     notation = Notation.of(one.code for one in procedures)
-    reasons = Notation.of(one.code for one in diagnoses if one.status != "unknown")
+    reasons = _names(found)
     rows = [
         [
             one.rank,
@@ -87,30 +115,35 @@ def _show_procedures(procedures: Sequence[Procedure], diagnoses: Sequence[Diagno
 
 def _show_plan(found: Explanation, known: Sequence[Procedure]) -> None:
     diagnoses = [one for one in found.diagnoses if one.status != "unknown"]
+    further = [one for one in found.evidence if one.code in found.plan.evidence]
     notation = Notation.of(one.code for one in diagnoses)
     across = Notation.of(one.code for one in known)
     mass = found.plan.mass
     assert mass is not None
+    heads = [
+        *((notation.write(one.code), _named(one), one.significance) for one in diagnoses),
+        *((_KINDS[one.kind], one.title, one.significance) for one in further),
+    ]
     rows = [
-        [notation.write(one.code), one.title, f"{one.significance:.3f}", *(f"{part:.3f}" for part in row)]
-        for one, row in zip(diagnoses, mass, strict=True)
+        [code, title, f"{significance:.3f}", *(f"{part:.3f}" for part in row)]
+        for (code, title, significance), row in zip(heads, mass, strict=True)
     ]
     columns = [notation.heading, "title", "μ", *(across.write(one.code) for one in known)]
     title = f"From diagnoses to procedures ({found.plan.kind}; μ is the significance)"
     print_table(title, columns, rows, codes=(0,))
 
 
-def _significance(diagnosis: Diagnosis) -> str:
-    if diagnosis.status == "unknown":
+def _significance(row: Diagnosis | EvidenceRow) -> str:
+    if row.status == "unknown":
         return "unknown"
-    mark = " (backed off)" if diagnosis.status == "backed-off" else ""
-    return f"{diagnosis.significance:.1%}{mark}"
+    mark = " (backed off)" if row.status == "backed-off" else ""
+    return f"{row.significance:.1%}{mark}"
 
 
-def _reasons(one: Procedure, notation: Notation) -> str:
-    """The diagnoses that account for a procedure, largest share first."""
+def _reasons(one: Procedure, names: Mapping[str, str]) -> str:
+    """The diagnoses and other evidence that account for a procedure, largest share first."""
     leading = (reason for reason in one.because[:REASONS] if reason.share >= LEAST_SHARE)
-    return ", ".join(f"{notation.write(reason.code)} {reason.share:.0%}" for reason in leading)
+    return ", ".join(f"{names[reason.code]} {reason.share:.0%}" for reason in leading)
 
 
 def _report_plan(plan: Plan) -> None:

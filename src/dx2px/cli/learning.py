@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from dx2px.cli.console import refuse_options, remark, sleep_while_waiting
-from dx2px.cli.measuring import show_metrics
+from dx2px.cli.measuring import EvidenceName, show_metrics
 from dx2px.cli.training_run import Run
 from dx2px.errors import InputError
 from dx2px.scoring.methods import DEFAULT, METHODS
@@ -71,6 +71,14 @@ def train(
         bool,
         typer.Option("--resume", help="Continue from the checkpoint of an interrupted run, if there is one."),
     ] = False,
+    evidence: Annotated[
+        EvidenceName,
+        typer.Option(
+            help="Learn from the diagnoses alone (codes), or also from principal diagnosis, age, sex, type of "
+            "admission and the procedures already coded, where the cohort has them (stay).",
+            rich_help_panel=LEARNING,
+        ),
+    ] = EvidenceName["stay"],
     dim: Annotated[
         int, typer.Option(help="Dimension of the code vectors.", max=10_000, rich_help_panel=LEARNING)
     ] = 200,
@@ -201,6 +209,7 @@ def train(
     split = SplitConfig(by=by, folds=folds, fold=fold)
     settings = {
         "dim": dim,
+        "evidence": evidence.value,
         "heads": heads,
         "alpha": alpha,
         "diagnosis_penalty": diagnosis_penalty,

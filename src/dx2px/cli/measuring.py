@@ -16,12 +16,20 @@ from dx2px.words import counted
 
 if TYPE_CHECKING:
     from dx2px.answers import Model
-    from dx2px.cohort import Cohort
     from dx2px.cohort.projection import ProjectionCounts
+    from dx2px.ragged import Ragged
     from dx2px.scoring.metrics import Metrics
     from dx2px.scoring.per_procedure import PerProcedure
     from dx2px.scoring.reliability import Reliability
 
+EvidenceName = StrEnum("EvidenceName", ["codes", "stay"])
+EvidenceOption = Annotated[
+    EvidenceName,
+    typer.Option(
+        help="Answer from the diagnoses alone (codes), or also from principal diagnosis, age, sex and type of "
+        "admission where model and file have them (stay)."
+    ),
+]
 PartName = StrEnum("PartName", ["test", "train", "all"])
 PART_DEFAULT = "test for the cohort the model learned from, all for another"
 
@@ -40,6 +48,7 @@ def evaluate(
         bool,
         typer.Option("--back-off", help="Replace diagnoses the model does not know by their known siblings."),
     ] = False,
+    evidence: EvidenceOption = EvidenceName["stay"],
     json: AsJson = False,
 ) -> None:
     """Measure a model: recall, precision, F1 and calibration.
@@ -53,6 +62,7 @@ def evaluate(
       dx2px evaluate nhds2010 C.parquet --json
     """
     from dx2px.cohort import Cohort
+    from dx2px.scoring.evidence import stay_rows
     from dx2px.scoring.measured import measured_part
     from dx2px.scoring.metrics import evaluate as measure
 
@@ -69,8 +79,9 @@ def evaluate(
         loaded = loaded.extended(whole.diagnosis_vocabulary)
     measured = measured_part(loaded.files, whole, on.value if on else None)
     stays, counts = measured.stays, measured.counts
-    metrics = measure(loaded.scorer.scores, stays.diagnoses, stays.procedures)
-    trust = _reliability(loaded, stays)
+    rows = stay_rows(loaded.scorer, stays, evidence.value)  # type: ignore[arg-type]
+    metrics = measure(loaded.scorer.scores, rows, stays.procedures)
+    trust = _reliability(loaded, rows, stays.procedures)
     if plot is not None and trust is None:
         raise InputError("The model has no calibration, so there is nothing to plot: train it again.")
     if json:
@@ -97,14 +108,14 @@ def evaluate(
         remark(f"The reliability plot is in {plot}.")
 
 
-def _reliability(model: Model, stays: Cohort) -> Reliability | None:
+def _reliability(model: Model, rows: Ragged, procedures: Ragged) -> Reliability | None:
     """How far the probabilities can be trusted on these stays; None if the model has no calibration."""
     from dx2px.scoring.reliability import reliability
 
     calibration = model.files.calibration
     if calibration is None:
         return None
-    return reliability(calibration, model.scorer.scores, stays.diagnoses, stays.procedures)
+    return reliability(calibration, model.scorer.scores, rows, procedures)
 
 
 def show_reliability(trust: Reliability) -> None:

@@ -16,10 +16,13 @@ from dx2px.storage import check_place
 
 if TYPE_CHECKING:
     from dx2px.answers import Explanation, Model
+    from dx2px.answers.facts import Facts
 
 FormatName = StrEnum("FormatName", ["word2vec", "parquet", "npz"])
 PlanName = StrEnum("PlanName", ["own", "transport"])
 Theme = StrEnum("Theme", ["light", "dark"])
+SexName = StrEnum("SexName", ["F", "M"])
+KNOWN = "What else is known about the stay"
 MODEL = "A model folder, or the name of a model in the package (`dx2px models` lists them)."
 ModelOption = Annotated[
     Path | None, typer.Option("--model", help=MODEL, show_default="the package's default model")
@@ -29,6 +32,27 @@ Mapping = Annotated[
     bool,
     typer.Option(
         "--map", help="Translate ICD-10 diagnoses for an ICD-9 model, or the reverse, by the public maps."
+    ),
+]
+Principal = Annotated[
+    str | None,
+    typer.Option(help="The principal diagnosis; it need not be listed again.", rich_help_panel=KNOWN),
+]
+Age = Annotated[float | None, typer.Option(help="Age in years.", min=0, max=130, rich_help_panel=KNOWN)]
+Sex = Annotated[
+    SexName | None, typer.Option(help="Sex, if known.", case_sensitive=False, rich_help_panel=KNOWN)
+]
+Admission = Annotated[
+    str | None,
+    typer.Option(
+        help="Type of admission, one that the model knows, such as elective.", rich_help_panel=KNOWN
+    ),
+]
+Coded = Annotated[
+    str | None,
+    typer.Option(
+        help="Procedures that are coded already, separated by commas: what else belongs to the stay?",
+        rich_help_panel=KNOWN,
     ),
 ]
 Codes = Annotated[
@@ -74,6 +98,11 @@ def recommend(
             help="Instead of --top: the set that holds this share (0 to 1) of a stay's procedures on average."
         ),
     ] = None,
+    principal: Principal = None,
+    age: Age = None,
+    sex: Sex = None,
+    admission: Admission = None,
+    coded: Coded = None,
     map: Mapping = False,  # noqa: A002
     json: AsJson = False,
 ) -> None:
@@ -82,6 +111,7 @@ def recommend(
     \b
     Examples:
       dx2px recommend 585.6 427.5 --top 3
+      dx2px recommend 820.21 --principal 820.21 --age 81 --sex F --coded 79.35
       dx2px recommend N18.6 I46.9 --map
       dx2px recommend 585.6 427.5 --model MODEL --json
     """
@@ -89,7 +119,8 @@ def recommend(
         raise InputError(
             "Give --top or --coverage, not both: the coverage decides how many procedures there are."
         )
-    found = load_model(model).recommend(_split(codes), top or 5, coverage=coverage, map=map)
+    facts = _facts(principal, age, sex, admission, coded)
+    found = load_model(model).recommend(_split(codes), top or 5, coverage=coverage, map=map, **facts)
     if json:
         print_json(found.to_dict())
     else:
@@ -107,6 +138,11 @@ def explain(
         ),
     ] = None,
     top: Annotated[int, typer.Option(help="How many of the most probable procedures to explain.", min=1)] = 5,
+    principal: Principal = None,
+    age: Age = None,
+    sex: Sex = None,
+    admission: Admission = None,
+    coded: Coded = None,
     map: Mapping = False,  # noqa: A002
     plan: Annotated[
         PlanName, typer.Option(help="The model's own plan, or the paper's transport plan.")
@@ -131,7 +167,8 @@ def explain(
     if out is not None:
         _check_explanation(out)
     asked = _split([procedures]) if procedures else None
-    found = load_model(model).explain(_split(codes), asked, top, map=map, plan=plan.value)  # type: ignore[arg-type]
+    facts = _facts(principal, age, sex, admission, coded)
+    found = load_model(model).explain(_split(codes), asked, top, map=map, plan=plan.value, **facts)  # type: ignore[arg-type]
     if out is not None:
         _save_explanation(found, out, theme)
         remark(f"The explanation is in {out}. {NOT_ADVICE}")
@@ -140,6 +177,19 @@ def explain(
     elif out is None:
         show_explanation(found)
         remark(NOT_ADVICE)
+
+
+def _facts(
+    principal: str | None, age: float | None, sex: SexName | None, admission: str | None, coded: str | None
+) -> Facts:
+    """The options that tell about the stay, as `Model.recommend` takes them."""
+    return {
+        "principal": principal,
+        "age": age,
+        "sex": sex.value if sex else None,
+        "admission": admission,
+        "coded": _split([coded]) if coded else None,
+    }
 
 
 def _check_explanation(out: Path) -> None:

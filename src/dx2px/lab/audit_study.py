@@ -28,6 +28,7 @@ from dx2px.cohort import Cohort
 from dx2px.lab.bootstrap import Interval, Resamples
 from dx2px.lab.planted_mistakes import KINDS, Indices, Marks, Mistakes, coded_procedures
 from dx2px.ragged import Ragged, offsets_of
+from dx2px.scoring.evidence import stay_rows
 from dx2px.scoring.metrics import BATCH
 from dx2px.scoring.segments import Doubles, Floats
 
@@ -132,7 +133,7 @@ class _Subject:
     @classmethod
     def of(cls, flagger: Flagger, tested: Cohort) -> _Subject:
         scorer = flagger.model.scorer
-        scores = np.concatenate([scorer.scores(some) for some in tested.diagnoses.blocks(BATCH)])
+        scores = np.concatenate([scorer.scores(some) for some in stay_rows(scorer, tested).blocks(BATCH)])
         return cls(flagger, scores, coded_procedures(tested))
 
     def strengths(self, coded: Marks) -> Doubles:

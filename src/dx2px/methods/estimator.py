@@ -99,7 +99,8 @@ class ProcedureRecommender:
         """
         cohort = Cohort.from_lists(_canonical(X, "diagnosis"), _canonical(y, "procedure"))
         known = learner_class(self.method).options_of(self.method)
-        options = {name: value for name, value in self.get_params().items() if name in known}
+        given = self.get_params() | {"evidence": "codes"}  # X is nothing but diagnoses
+        options = {name: value for name, value in given.items() if name in known}
         split = SplitConfig(by="stay", test_share=0.0)
         self.trained_: Trained = learn(cohort, recommender(self.method, **options), split, seed=self.seed)
         self.classes_ = np.array(cohort.procedure_vocabulary.codes)

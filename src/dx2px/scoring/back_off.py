@@ -51,7 +51,7 @@ class BackOff:
 
     def rows(self, codes: Sequence[str], members: Sequence[Sequence[int]]) -> ModelFiles:
         """The model with only these diagnoses, each the weighted mean of the rows of its members."""
-        layout = METHODS[self.files.method].arrays
+        layout = METHODS[self.files.method].all_arrays
         arrays = {
             name: self._means(array, layout[name].index("diagnosis"), members)
             if "diagnosis" in layout[name]

@@ -1,16 +1,19 @@
-"""The default method: a coupling of each stay's diagnoses with all procedures.
+"""The default method: a coupling of what is known about each stay with all procedures.
 
     c_i    = Σ_{d∈D_i} u_d / √|D_i|                    the stay's context
-    h_d    = u_d ⊙ (1 + tanh(G c_i + g))               a diagnosis in this context
+    h_d    = u_d ⊙ (1 + tanh(G c_i + g))               a row of evidence in this context
     π(d,p) ∝ exp(h_d·v_p + s_d + b_p)                  over d ∈ D_i and all p; sums to 1
 
+D_i are the stay's rows of evidence: its diagnoses and, in a model that takes them, the other rows of
+`dx2px.scoring.evidence`. Procedures that are coded already are evidence, not questions: p runs over the others.
+
 π has the form of an entropic transport plan. All answers are sums over it: Σ_d π(d,p) ranks the procedures,
-Σ_p π(d,p) is the significance of a diagnosis, π(d,p) / Σ_d π(d,p) is the share of a diagnosis in a procedure.
+Σ_p π(d,p) is the significance of a row, π(d,p) / Σ_d π(d,p) is its share in a procedure.
 So reasons are not searched for afterwards: the score is the sum of its reasons.
 
 `dx2px.methods.coupling` learns the arrays; a test keeps its torch formula equal to this one.
 
-Axes: i stays, n diagnoses of all stays laid flat, p procedures, m dimensions.
+Axes: i stays, n rows of evidence of all stays laid flat, p procedures, m dimensions.
 """
 
 from __future__ import annotations
@@ -21,8 +24,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from dx2px.errors import InputError
 from dx2px.ragged import Ragged
 from dx2px.scoring import segments
+from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.scoring.segments import Arrays, Doubles, Floats, check_stays
 
 _BLOCK = 256  # stays scored at a time, so that their (n, p) arrays stay in the processor's cache
@@ -38,29 +43,36 @@ class _Asked:
 
 
 class CouplingScorer:
-    """Scores are log Σ_d exp(h_d·v_p + s_d) + b_p; significance and shares are sums over the same terms."""
+    """Scores are log Σ_d exp(h_d·v_p + s_d) + b_p; significance and shares are sums over the same terms.
 
-    def __init__(self, arrays: Arrays) -> None:
-        self.U, self.g, self.s, self.b = (arrays[name] for name in "Ugsb")  # (d, m) (m,) (d,) (p,)
+    A procedure that is coded already has the score −∞.
+    """
+
+    def __init__(self, arrays: Arrays, layout: EvidenceLayout | None = None) -> None:
+        self.layout = layout
+        self.U, self.s = (_stacked(arrays, name) for name in "Us")  # (d, m) (d,)
+        self.g, self.b = arrays["g"], arrays["b"]  # (m,) (p,)
         self._targets = segments.Factor(arrays["V"].T)  # (m, p)
         self._gates = segments.Factor(arrays["G"].T)  # (m, m)
         self._last: _Asked | None = None
 
     @classmethod
     def of(cls, arrays: Arrays, settings: Mapping[str, Any]) -> Self:
-        """From the arrays alone."""
-        return cls(arrays)
+        """From the arrays, and the settings that say what their context rows stand for."""
+        return cls(arrays, EvidenceLayout.of(arrays, settings))
 
     def scores(self, diagnoses: Ragged) -> Floats:
-        check_stays(diagnoses, len(self.U))
+        self._check(diagnoses)
         out = segments.by_block(
             diagnoses, _BLOCK, len(self.b), lambda block: segments.log_sum_exp(self.pairs(block), block)
         )
         out += self.b
+        if self.layout is not None:
+            out[self.layout.coded_in(diagnoses)] = -np.inf
         return out  # (i, p)
 
     def significance(self, diagnoses: Ragged) -> Floats:
-        check_stays(diagnoses, len(self.U))
+        self._check(diagnoses)
         parts = [self.coupling(block).sum(axis=1, dtype=np.float64) for block in diagnoses.blocks(_BLOCK)]
         return np.concatenate([np.empty(0), *parts]).astype(np.float32)  # (n,)
 
@@ -72,7 +84,7 @@ class CouplingScorer:
         return asked.coupling
 
     def pairs(self, rows: Ragged) -> Floats:
-        """h_d·v_p + s_d of every diagnosis entry and procedure; do not modify."""
+        """h_d·v_p + s_d of every row of evidence and procedure; do not modify."""
         return self._asked(rows).pairs
 
     def _asked(self, rows: Ragged) -> _Asked:
@@ -87,11 +99,19 @@ class CouplingScorer:
 
     def _coupling(self, diagnoses: Ragged, pairs: Floats) -> Doubles:
         logits = pairs.astype(np.float64) + self.b  # (n, p)
+        if self.layout is not None:
+            for stay, procedure in zip(*self.layout.coded_in(diagnoses), strict=True):
+                logits[diagnoses.offsets[stay] : diagnoses.offsets[stay + 1], procedure] = -np.inf
         highest = np.maximum.reduceat(logits.max(axis=1), diagnoses.offsets[:-1])  # (i,)
         powers = np.exp(logits - np.repeat(highest, diagnoses.lengths)[:, None])
         sums = np.add.reduceat(powers.sum(axis=1), diagnoses.offsets[:-1])  # (i,)
         found: Doubles = powers / np.repeat(sums, diagnoses.lengths)[:, None]
         return found  # (n, p)
+
+    def _check(self, rows: Ragged) -> None:
+        check_stays(rows, len(self.U))
+        if self.layout is not None and np.count_nonzero(rows.values == self.layout.background) != len(rows):
+            raise InputError("Every stay needs the background row: make its rows with `stay_rows`.")
 
     def _pairs(self, rows: Ragged) -> Floats:
         scale = (1 / np.sqrt(rows.lengths)).astype(np.float32)  # (i,)
@@ -101,3 +121,10 @@ class CouplingScorer:
         found: Floats = h @ self._targets  # (n, p)
         found += self.s[rows.values][:, None]
         return found
+
+
+def _stacked(arrays: Arrays, name: str) -> Floats:
+    """The rows of the diagnoses and, after them, those of other evidence."""
+    others = (f"{kind}_{name}" for kind in ("principal", "coded", "context"))
+    parts = [arrays[name], *(arrays[other] for other in others if other in arrays)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

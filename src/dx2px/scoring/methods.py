@@ -38,6 +38,7 @@ class Method:
         explains: Where reasons come from: the method's own coupling, a transport plan between vectors, or how much
             a score falls when a diagnosis is left out.
         learner: The class that learns it (a `dx2px.training.recommender.Recommender`).
+        optional: Groups of further arrays; a model has all arrays of a group or none.
     """
 
     name: str
@@ -45,6 +46,12 @@ class Method:
     scorer: Reference
     explains: Explains
     learner: Reference
+    optional: tuple[Layout, ...] = ()
+
+    @property
+    def all_arrays(self) -> Layout:
+        """With the optional ones."""
+        return {name: axes for group in (self.arrays, *self.optional) for name, axes in group.items()}
 
 
 METHODS: dict[str, Method] = {}
@@ -198,5 +205,14 @@ declare(
         scorer="dx2px.scoring.coupling:CouplingScorer",
         explains="coupling",
         learner="dx2px.methods.coupling:CouplingModel",
+        optional=(  # `dx2px.scoring.evidence` says what these rows are
+            {"principal_U": ("diagnosis", "dim"), "principal_s": ("diagnosis",)},
+            {
+                "coded_U": ("procedure", "dim"),
+                "coded_s": ("procedure",),
+                "context_U": ("context", "dim"),
+                "context_s": ("context",),
+            },
+        ),
     )
 )

@@ -1,6 +1,7 @@
 """Plans: how much each diagnosis of a stay accounts for each procedure that is explained, and how far to trust that.
 
-A plan is a table of mass, with one row per diagnosis and one column per procedure. Its kinds:
+A plan is a table of mass, with one row per diagnosis, then one per other piece of evidence, and one column per
+procedure. Its kinds:
 
 coupling             π(d, p) of the default method, for these procedures: the terms that the scores are sums of
 transport            the paper's T: significance moved to the procedures; every diagnosis sends its whole weight
@@ -58,8 +59,11 @@ class Plan:
     method: str  # of the model
     diagnoses: tuple[str, ...] = ()
     procedures: tuple[str, ...] = ()
-    mass: Doubles | None = None  # (d, p); None if there is nothing to explain
+    mass: Doubles | None = (
+        None  # (d, p), d rows of diagnoses and evidence; None if there is nothing to explain
+    )
     transport: Transport | None = None
+    evidence: tuple[str, ...] = ()  # rows after those of the diagnoses
 
     @property
     def shares(self) -> Doubles:
@@ -84,6 +88,7 @@ class Plan:
             "reading": self.reading,
             "faithfulness": self.faithfulness,
             "diagnoses": list(self.diagnoses),
+            **({"evidence": list(self.evidence)} if self.evidence else {}),
             "procedures": list(self.procedures),
             "mass": [] if self.mass is None else self.mass.tolist(),
             "cost": None if solved is None else solved.cost,

@@ -217,7 +217,7 @@ class Source(Report):
 class ExplainAnswer(Report):
     """An explanation, the document of `dx2px explain --json`."""
 
-    version: Literal["dx2px-explanation/1"] = Field(alias="schema")
+    version: Literal["dx2px-explanation/2"] = Field(alias="schema")
     scope: str
     model: Source
     diagnoses: list[Diagnosis]

@@ -1,14 +1,12 @@
-"""One batch: the diagnoses and procedures of some stays."""
+"""One batch: the diagnoses and procedures of some stays, and what else is known about them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dx2px.errors import InputError
 from dx2px.ragged import Ragged
+from dx2px.scoring.evidence import Known
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +17,7 @@ class Share:
     """
 
     first: int  # position of the first of these stays in the whole batch
-    lengths: NDArray[np.int64]  # number of diagnoses of every stay in the whole batch
+    whole: Batch
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +28,7 @@ class Batch:
     procedures: Ragged
     step: int = 0  # counted from 0 over the whole run
     share: Share | None = None  # None: this is the whole batch
+    known: Known | None = None  # besides the diagnoses, for a method that takes more evidence
 
     def __post_init__(self) -> None:
         sizes = len(self.diagnoses), len(self.procedures)
@@ -50,3 +49,8 @@ class Batch:
     def first(self) -> int:
         """The position of the first stay in the whole batch."""
         return 0 if self.share is None else self.share.first
+
+    @property
+    def whole(self) -> Batch:
+        """The batch that these stays are a share of."""
+        return self if self.share is None else self.share.whole

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dx2px.cohort import Cohort
 from dx2px.ragged import Ragged
+from dx2px.scoring.evidence import Known
 from dx2px.training.batch import Batch, Share
 
 Rows = NDArray[np.int64]
@@ -46,10 +47,10 @@ class BatchSource(Protocol):
 
 
 class Batches:
-    """The training stays of a cohort, shuffled again each epoch."""
+    """The training stays of a cohort, shuffled again each epoch; `known` is about all stays of the cohort."""
 
-    def __init__(self, cohort: Cohort, rows: Rows, size: int, seed: int) -> None:
-        self.rows, self.size, self.seed = rows, size, seed
+    def __init__(self, cohort: Cohort, rows: Rows, size: int, seed: int, known: Known | None = None) -> None:
+        self.rows, self.size, self.seed, self.known = rows, size, seed, known
         self.diagnoses, self.procedures = cohort.diagnoses, cohort.procedures
 
     def __len__(self) -> int:
@@ -60,14 +61,18 @@ class Batches:
         order = np.argsort(np.random.PCG64([self.seed, epoch]).random_raw(len(self.rows)), kind="stable")
         for step in range(start, len(self)):
             chosen = self.rows[order[step * self.size : (step + 1) * self.size]]
-            stays = self.diagnoses.take(chosen), self.procedures.take(chosen)
+            known = None if self.known is None else self.known.take(chosen)
+            stays = self.diagnoses.take(chosen), self.procedures.take(chosen), known
             yield cut_batch(*stays, epoch * len(self) + step, cut)
 
 
-def cut_batch(diagnoses: Ragged, procedures: Ragged, step: int, cut: Cut) -> Batch:
+def cut_batch(diagnoses: Ragged, procedures: Ragged, known: Known | None, step: int, cut: Cut) -> Batch:
     """A cut of the batch of these stays; `step` counts over the whole run."""
+    whole = Batch(diagnoses, procedures, step, known=known)
     if cut == WHOLE:
-        return Batch(diagnoses, procedures, step)
-    own = cut.rows(len(diagnoses))
-    share = Share(len(diagnoses) * cut.number // cut.of, diagnoses.lengths)
-    return Batch(diagnoses.take(own), procedures.take(own), step, share)
+        return whole
+    own = cut.rows(len(whole))
+    share = Share(len(whole) * cut.number // cut.of, whole)
+    return Batch(
+        diagnoses.take(own), procedures.take(own), step, share, None if known is None else known.take(own)
+    )

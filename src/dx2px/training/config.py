@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.errors import InputError
+from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.training.adam import AdamConfig
 from dx2px.training.step import Learner
 
@@ -28,6 +29,8 @@ class Start:
     ]  # (d,) (p,) the number of each code's ICD category
     stays: int
     steps: int  # of the whole run
+    layout: EvidenceLayout | None = None  # the rows of evidence, for a method that takes more than diagnoses
+    row_counts: NDArray[np.int64] | None = None  # (layout.size,) training stays with each of these rows
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -63,6 +66,11 @@ class LoopConfig(ABC):
     @abstractmethod
     def method(self) -> str:
         """The name of the method that is learned."""
+
+    @property
+    def takes_evidence(self) -> bool:
+        """Whether the method learns from more than diagnoses."""
+        return False
 
     @abstractmethod
     def learner(self, start: Start, device: Device = "cpu") -> Learner:

@@ -8,21 +8,19 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from dx2px.training.batch import Share
+from dx2px.ragged import Offset
 
 
 class SharedDraws:
     """A generator that draws for a whole batch and hands out the part of the stays in this process."""
 
-    def __init__(self, generator: torch.Generator, share: Share, stays: int) -> None:
-        self._generator = generator
-        self._lengths = torch.from_numpy(
-            share.lengths
-        )  # of all stays; of the kept entries once some are left out
-        self._own = slice(share.first, share.first + stays)
+    def __init__(self, generator: torch.Generator, lengths: Offset, own: slice) -> None:
+        self._generator, self._own = generator, own
+        # The number of entries of all stays; of the kept ones once some are left out.
+        self._lengths = torch.from_numpy(lengths)
 
     def entries(self, share: float) -> Tensor:
-        """Which diagnosis entries of this process's stays are kept."""
+        """Which entries of this process's stays are kept."""
         lengths = self._lengths
         row = torch.repeat_interleave(lengths)
         keep = kept_entries(row, lengths, share, self._generator)

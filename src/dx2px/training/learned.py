@@ -14,6 +14,7 @@ from torch import nn
 
 from dx2px.cohort import Cohort
 from dx2px.errors import InputError
+from dx2px.scoring.evidence import EvidenceLayout, stay_rows
 from dx2px.scoring.folder import halved
 from dx2px.scoring.methods import scorer_of
 from dx2px.scoring.metrics import evaluate
@@ -57,6 +58,7 @@ class LearnedModel(Recommender):
         self.checkpoint, self.resume, self.device = checkpoint, resume, device
         self.method: str = config.method
         self.outcome: Outcome | None = None
+        self.layout: EvidenceLayout | None = None
 
     def fit(
         self, cohort: Cohort, training: Rows, validation: Rows, *, seed: int = 0, say: Say = silent
@@ -80,7 +82,7 @@ class LearnedModel(Recommender):
             trainer.resume()
         elif self.processes.restarts:
             trainer.take_up()
-        self.config, self.vocabularies = trainer.config, stays.vocabularies
+        self.config, self.vocabularies, self.layout = trainer.config, stays.vocabularies, trainer.layout
         self.outcome = trainer.run(self.hooks)
         return self
 
@@ -100,7 +102,8 @@ class LearnedModel(Recommender):
     def settings(self) -> dict[str, Any]:
         """The training settings, and which weights were kept."""
         best = self.config.keep == "best" or self.config.patience is not None
-        return self.config.to_dict() | {"kept": "best" if best else "last"}
+        found = self.config.to_dict() | {"kept": "best" if best else "last"}
+        return found if self.layout is None else found | {"evidence": self.layout.to_dict()}
 
     def arrays(self) -> dict[str, Floats]:
         """The network's weights, as a model folder keeps them."""
@@ -111,7 +114,7 @@ class LearnedModel(Recommender):
         """Mean F1@5, in per cent, of a saved model with these weights."""
         weights = {name: p.detach().cpu().numpy() for name, p in network.named_parameters()}
         scorer = scorer_of(self.method, self._singles(weights), self.settings())
-        found = evaluate(scorer.scores, stays.diagnoses, stays.procedures, at=(VALIDATION_AT,))
+        found = evaluate(scorer.scores, stay_rows(scorer, stays), stays.procedures, at=(VALIDATION_AT,))
         return found.mean("f1")[VALIDATION_AT]
 
     def _singles(self, weights: Weights) -> dict[str, Floats]:

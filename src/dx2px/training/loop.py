@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dx2px.cohort import Cohort
 from dx2px.errors import ModelError, TrainingError
+from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.training.batch import Batch
 from dx2px.training.batches import Rows
 from dx2px.training.checkpoint import Checkpoint, Position, Rhythm
@@ -74,9 +75,10 @@ class Trainer:
         self.config, self.validate, self.checkpoint = config, validate, checkpoint
         self.processes = processes
         stays = _stays(cohort, rows)
-        self.batches = stays.batches(config.batch_size, config.seed)
+        self.layout = stays.layout() if config.takes_evidence else None
+        self.batches = stays.batches(config.batch_size, config.seed, self.layout)
         self.data = stays.fingerprint()
-        self.learner = config.learner(_start(stays, config.epochs * len(self.batches)), device)
+        self.learner = config.learner(_start(stays, config.epochs * len(self.batches), self.layout), device)
         self.network = self.learner.network
         self.position = Position()
         self.best: Weights = {}
@@ -213,10 +215,11 @@ def _stays(cohort: Cohort | TrainingStays, rows: Rows | None) -> TrainingStays:
     return cohort
 
 
-def _start(stays: TrainingStays, steps: int) -> Start:
+def _start(stays: TrainingStays, steps: int, layout: EvidenceLayout | None) -> Start:
     categories = stays.vocabularies[0].categories, stays.vocabularies[1].categories
     diagnoses, procedures = stays.counts
-    return Start(diagnoses, procedures, categories, len(stays), steps)
+    rows = None if layout is None else stays.row_counts(layout)
+    return Start(diagnoses, procedures, categories, len(stays), steps, layout, rows)
 
 
 def set_threads(threads: int) -> None:

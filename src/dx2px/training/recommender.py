@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dx2px.cohort import Cohort, Ragged
 from dx2px.errors import InputError
+from dx2px.scoring.evidence import layout_of
 from dx2px.scoring.methods import scorer_of
 from dx2px.scoring.scorer import Scorer
 from dx2px.scoring.segments import Floats
@@ -75,5 +76,7 @@ class Recommender(ABC):
         return scorer_of(self.method, self.arrays(), self.settings())
 
     def scores(self, diagnoses: Ragged) -> Floats:
-        """The score of each procedure for each stay, (i, p): the higher the better."""
-        return self.scorer().scores(diagnoses)
+        """The score of each procedure for stays of which only diagnoses are known, (i, p): the higher the better."""
+        scorer = self.scorer()
+        layout = layout_of(scorer)
+        return scorer.scores(diagnoses if layout is None else layout.rows(diagnoses))

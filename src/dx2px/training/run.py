@@ -15,6 +15,7 @@ from dx2px.cohort import Cohort, CohortStream, Split, SplitBy, split_cohort
 from dx2px.cohort.fingerprint import fingerprint
 from dx2px.errors import InputError
 from dx2px.scoring.calibration import Calibration
+from dx2px.scoring.evidence import Evidence, stay_rows
 from dx2px.scoring.folder import ModelFiles, write_folder
 from dx2px.scoring.measured import DATA_KEY, measured_record
 from dx2px.scoring.metrics import Metrics, evaluate
@@ -79,11 +80,12 @@ class Trained:
     recommender: Recommender
     notes: str = ""
 
-    def evaluate(self, part: str = "test") -> Metrics:
+    def evaluate(self, part: str = "test", evidence: Evidence = "stay") -> Metrics:
         """Recall, precision and F1 of the first 1, 3, 5 and 10 recommended procedures.
 
         Args:
             part: `test`, `validation`, `train` or `all`.
+            evidence: `stay` to answer from all that the cohort says about a stay, `codes` from its diagnoses alone.
 
         Returns:
             The hits of each stay; `mean` and `to_dict` give the means in per cent.
@@ -92,7 +94,7 @@ class Trained:
             InputError: There is no such part, or it has no stays.
         """
         stays = self.stays(part)
-        return evaluate(self.scorer.scores, stays.diagnoses, stays.procedures)
+        return evaluate(self.scorer.scores, stay_rows(self.scorer, stays, evidence), stays.procedures)
 
     @cached_property
     def scorer(self) -> Scorer:
@@ -143,7 +145,7 @@ class Trained:
     def calibration(self) -> Calibration:
         """From scores to probabilities, fitted on the validation stays."""
         stays = self.stays("validation")
-        return fit_calibration(self.scorer.scores, stays.diagnoses, stays.procedures)
+        return fit_calibration(self.scorer.scores, stay_rows(self.scorer, stays), stays.procedures)
 
     def reliability(self, part: str = "test") -> Reliability:
         """How well the calibrated probabilities agree with what was coded.
@@ -156,7 +158,8 @@ class Trained:
             InputError: There is no such part.
         """
         stays = self.stays(part)
-        return reliability(self.calibration, self.scorer.scores, stays.diagnoses, stays.procedures)
+        rows = stay_rows(self.scorer, stays)
+        return reliability(self.calibration, self.scorer.scores, rows, stays.procedures)
 
     def files(self) -> ModelFiles:
         """Everything that a model folder keeps of this run."""

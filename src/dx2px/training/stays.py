@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dx2px.cohort import Cohort, Vocabulary
 from dx2px.cohort.fingerprint import fingerprint
+from dx2px.scoring.evidence import FACTS, EvidenceLayout
 from dx2px.training.batches import Batches, BatchSource, Rows
 
 Counts = NDArray[np.int64]
@@ -31,8 +32,14 @@ class TrainingStays(Protocol):
     def fingerprint(self) -> str:
         """A hash of the stays' codes and of which of them are learned from."""
 
-    def batches(self, size: int, seed: int) -> BatchSource:
-        """The batches of each epoch."""
+    def layout(self) -> EvidenceLayout:
+        """The rows of evidence that the training stays call for."""
+
+    def row_counts(self, layout: EvidenceLayout) -> Counts:
+        """Training stays that can show each row of evidence."""
+
+    def batches(self, size: int, seed: int, layout: EvidenceLayout | None = None) -> BatchSource:
+        """The batches of each epoch; with a layout, also what is known besides the diagnoses."""
 
 
 class HeldStays:
@@ -63,6 +70,25 @@ class HeldStays:
         """A hash of the stays' codes and of which of them are learned from."""
         return fingerprint(self.cohort, self.rows)
 
-    def batches(self, size: int, seed: int) -> Batches:
+    def layout(self) -> EvidenceLayout:
+        """The rows of evidence that the training stays call for."""
+        return EvidenceLayout.of_cohort(self.cohort.subset(self.rows))
+
+    def row_counts(self, layout: EvidenceLayout) -> Counts:
+        """Training stays that can show each row of evidence."""
+        return row_counts(self.cohort.subset(self.rows), layout)
+
+    def batches(self, size: int, seed: int, layout: EvidenceLayout | None = None) -> Batches:
         """The batches of each epoch, drawn from all rows."""
-        return Batches(self.cohort, self.rows, size, seed)
+        known = None if layout is None else layout.known(self.cohort)
+        return Batches(self.cohort, self.rows, size, seed, known)
+
+
+def row_counts(stays: Cohort, layout: EvidenceLayout) -> Counts:
+    """Stays that can show each row of evidence: any procedure may count as coded, any fact be withheld."""
+    known = layout.known(stays).with_coded(stays.procedures)
+    withheld = [known, *(known.without(np.array(FACTS) == name) for name in FACTS)]
+    counts: Counts = np.max(
+        [layout.rows(stays.diagnoses, one).counts(layout.size) for one in withheld], axis=0
+    )
+    return counts

@@ -17,19 +17,22 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.cohort import CohortStream, Ragged, Split, Vocabulary
+from dx2px.cohort import Cohort, CohortStream, Ragged, Split, Vocabulary
 from dx2px.cohort.file import CODE_LISTS
 from dx2px.cohort.fingerprint import stream_fingerprint
 from dx2px.cohort.splits import TEST
 from dx2px.cohort.stream import joined
+from dx2px.scoring.evidence import EvidenceLayout, Known
 from dx2px.training.batch import Batch
 from dx2px.training.batches import WHOLE, Cut, cut_batch
-from dx2px.training.stays import Counts
+from dx2px.training.stays import Counts, row_counts
 
 BUFFER = 2**19  # stays: a buffer takes row groups until it has this many
 
 Numbers = NDArray[np.int64]
-Lists = tuple[Ragged, Ragged]  # diagnoses and procedures of the same stays
+Lists = tuple[
+    Ragged, Ragged, Known | None
+]  # diagnoses and procedures of the same stays, and what else is known
 
 
 class StreamedStays:
@@ -56,7 +59,7 @@ class StreamedStays:
         """Training stays with each diagnosis and with each procedure; reads the file once."""
         diagnoses, procedures = (np.zeros(len(vocabulary), np.int64) for vocabulary in self.vocabularies)
         for number in range(len(self.group_sizes)):
-            dx, px = self.group(number)
+            dx, px, _ = self.group(number)
             diagnoses += dx.counts(len(diagnoses))
             procedures += px.counts(len(procedures))
         return diagnoses, procedures
@@ -72,15 +75,35 @@ class StreamedStays:
         digest.update(self._part.tobytes())
         return digest.hexdigest()
 
-    def group(self, number: int) -> Lists:
-        """The training stays of a row group."""
+    def group(self, number: int, layout: EvidenceLayout | None = None) -> Lists:
+        """The training stays of a row group; with a layout, also what is known besides the diagnoses."""
         training = self._training(number)
-        diagnoses, procedures = (lists.take(training) for lists in self.stream.group(number, CODE_LISTS))
-        return diagnoses, procedures
+        if layout is None:
+            diagnoses, procedures = (lists.take(training) for lists in self.stream.group(number, CODE_LISTS))
+            return diagnoses, procedures, None
+        stays = self._stays(number)
+        return stays.diagnoses, stays.procedures, layout.known(stays)
 
-    def batches(self, size: int, seed: int) -> StreamedBatches:
+    def layout(self) -> EvidenceLayout:
+        """The rows of evidence that the first training stays call for, as many as a buffer has."""
+        ends = np.cumsum(self.group_sizes)
+        number = int(np.searchsorted(ends, self.buffer)) + 1
+        first = np.concatenate([self._starts[n] + self._training(n) for n in range(min(number, len(ends)))])
+        return EvidenceLayout.of_cohort(self.stream.subset(first))
+
+    def row_counts(self, layout: EvidenceLayout) -> Counts:
+        """Training stays that can show each row of evidence; reads the file once."""
+        counts = np.zeros(layout.size, np.int64)
+        for number in range(len(self.group_sizes)):
+            counts += row_counts(self._stays(number), layout)
+        return counts
+
+    def batches(self, size: int, seed: int, layout: EvidenceLayout | None = None) -> StreamedBatches:
         """The batches of each epoch, drawn buffer by buffer."""
-        return StreamedBatches(self, size, seed)
+        return StreamedBatches(self, size, seed, layout)
+
+    def _stays(self, number: int) -> Cohort:
+        return self.stream.subset(self._starts[number] + self._training(number))
 
     def _training(self, number: int) -> Numbers:
         part = self._part[self._starts[number] : self._starts[number + 1]]
@@ -94,6 +117,7 @@ class StreamedBatches:
     stays: StreamedStays
     size: int
     seed: int
+    layout: EvidenceLayout | None = None
 
     def __len__(self) -> int:
         return -(-len(self.stays) // self.size)
@@ -139,16 +163,17 @@ class StreamedBatches:
                 yield lists
 
     def _buffer(self, epoch: int, number: int, groups: Numbers) -> Lists:
-        lists = _joined([self.stays.group(int(group)) for group in groups])
+        lists = _joined([self.stays.group(int(group), self.layout) for group in groups])
         keys = np.random.PCG64([self.seed, epoch, number + 1]).random_raw(len(lists[0]))
         order = np.argsort(keys, kind="stable")
-        return lists[0].take(order), lists[1].take(order)
+        return lists[0].take(order), lists[1].take(order), None if lists[2] is None else lists[2].take(order)
 
 
 def _stretch(lists: Lists, start: int, stop: int) -> Lists:
     """The stays from `start` up to `stop`."""
-    diagnoses, procedures = (_rows(part, start, stop) for part in lists)
-    return diagnoses, procedures
+    diagnoses, procedures, known = lists
+    rest = None if known is None else known.take(np.arange(start, stop))
+    return _rows(diagnoses, start, stop), _rows(procedures, start, stop), rest
 
 
 def _rows(lists: Ragged, start: int, stop: int) -> Ragged:
@@ -159,5 +184,6 @@ def _rows(lists: Ragged, start: int, stop: int) -> Ragged:
 def _joined(parts: list[Lists]) -> Lists:
     if len(parts) == 1:
         return parts[0]
-    diagnoses, procedures = (joined(lists) for lists in zip(*parts, strict=True))
-    return diagnoses, procedures
+    diagnoses, procedures = joined([part[0] for part in parts]), joined([part[1] for part in parts])
+    known = [part[2] for part in parts if part[2] is not None]
+    return diagnoses, procedures, Known.joined(known) if known else None

@@ -13,6 +13,7 @@ from dx2px.lab.synthetic import PRESETS, generate
 from dx2px.methods import recommender
 from dx2px.methods.coupling import CouplingConfig, CouplingModel, CouplingTraining
 from dx2px.scoring.coupling import CouplingScorer
+from dx2px.scoring.evidence import stay_rows
 from dx2px.training.run import Trained, learn
 
 
@@ -43,13 +44,19 @@ def test_it_is_far_ahead_of_popularity(trained: Trained) -> None:
 
 
 def test_saved_and_loaded_it_scores_the_same_without_torch(trained: Trained, loaded: Model) -> None:
-    stays = trained.stays("test").diagnoses
+    stays = stay_rows(loaded.scorer, trained.stays("test"))
     assert np.array_equal(loaded.scorer.scores(stays), trained.scorer.scores(stays))
 
 
 def test_the_arrays_kept_are_the_same_however_often_they_are_asked_for(trained: Trained) -> None:
     first, second = trained.recommender.arrays(), trained.recommender.arrays()
-    assert first.keys() == {"U", "V", "G", "g", "s", "b"}
+    evidence = {
+        "coded_U",
+        "coded_s",
+        "context_U",
+        "context_s",
+    }  # these stays do not name a principal diagnosis
+    assert first.keys() == {"U", "V", "G", "g", "s", "b", *evidence}
     assert all(np.array_equal(first[name], second[name]) for name in first)
 
 
@@ -59,9 +66,10 @@ def test_shares_are_the_models_own_weights_and_name_the_planted_cause(
     cohort, truth = planted
     scorer = loaded.scorer
     assert isinstance(scorer, CouplingScorer)
-    pi = scorer.coupling(cohort.diagnoses)  # (n, p)
+    rows = stay_rows(scorer, cohort)
+    pi = scorer.coupling(rows)  # (n, p)
     row = cohort.procedures.row_of_entry
-    starts, widths = cohort.diagnoses.offsets[:-1][row], cohort.diagnoses.lengths[row]
+    starts, widths = rows.offsets[:-1][row], cohort.diagnoses.lengths[row]  # the diagnoses come first
     flat = np.concatenate(
         [
             pi[start : start + width, p]
@@ -75,7 +83,7 @@ def test_shares_are_the_models_own_weights_and_name_the_planted_cause(
 def test_the_score_is_the_sum_of_its_reasons(trained: Trained, loaded: Model) -> None:
     scorer = loaded.scorer
     assert isinstance(scorer, CouplingScorer)
-    stays = trained.stays("test").diagnoses.take(np.arange(50))
+    stays = stay_rows(scorer, trained.stays("test")).take(np.arange(50))
     pi = scorer.coupling(stays)
     np.testing.assert_allclose(np.add.reduceat(pi.sum(axis=1), stays.offsets[:-1]), 1.0, rtol=1e-9)
     scores = scorer.scores(stays).astype(np.float64)
@@ -85,7 +93,7 @@ def test_the_score_is_the_sum_of_its_reasons(trained: Trained, loaded: Model) ->
 
 
 def test_a_stays_answer_does_not_depend_on_the_other_stays(trained: Trained, loaded: Model) -> None:
-    stays = trained.stays("test").diagnoses.take(np.arange(700))
+    stays = stay_rows(loaded.scorer, trained.stays("test")).take(np.arange(700))
     together = loaded.scorer.scores(stays)
     for i in (0, 255, 256, 699):
         assert np.array_equal(loaded.scorer.scores(stays.take(np.array([i])))[0], together[i])
@@ -95,10 +103,11 @@ def test_recommended_with_the_models_own_shares(trained: Trained, loaded: Model)
     cohort = trained.stays("test")
     row = int(np.argmax(cohort.diagnoses.lengths))
     answer = loaded.recommend(cohort.diagnoses_of(row), top=3)
-    assert sum(one.significance for one in answer.diagnoses) == pytest.approx(1.0)
+    assert [one.kind for one in answer.evidence] == ["background"]
+    assert sum(one.significance for one in (*answer.diagnoses, *answer.evidence)) == pytest.approx(1.0)
     scorer = loaded.scorer
     assert isinstance(scorer, CouplingScorer)
-    pi = scorer.coupling(cohort.diagnoses.take(np.array([row])))
+    pi = scorer.coupling(stay_rows(scorer, cohort.subset([row]), "codes"))
     for one in answer.recommendations:
         column = pi[:, loaded.procedures.vocabulary.index(one.code)]
         assert sum(reason.share for reason in one.because) == pytest.approx(1.0)

@@ -14,7 +14,7 @@ from dx2px.errors import InputError
 from dx2px.lab.benchmark.records import Record, RunId
 from dx2px.lab.benchmark.settings import configured, method_with, same_settings, unsaid
 from dx2px.lab.benchmark.store import RunStore
-from dx2px.scoring.methods import METHODS, VARIANTS, Method, Settings, declared
+from dx2px.scoring.methods import DEFAULT, METHODS, VARIANTS, Method, Settings, declared
 from dx2px.scoring.metrics import Metrics
 from dx2px.training.run import SplitConfig
 
@@ -28,7 +28,7 @@ class BenchmarkConfig:
     run_folds: int | None = None  # only the first so many of the folds
     split_by: SplitBy | None = "stay"
     seed: int = 0  # of the models: that of fold f is seed + f; the split is always the one of its own seed 0
-    # Settings of the paper's model that differ from its defaults, by the names of `PaperConfig`: for sweeps.
+    # Settings that differ from the method's defaults, by the names of its options: for sweeps.
     model: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -38,8 +38,10 @@ class BenchmarkConfig:
             raise InputError("A method is named twice: name each once.")
         for name in self.methods:
             declared(name)  # says what is wrong
-        if self.model and set(self.methods) - set(VARIANTS):
-            raise InputError("Model settings apply to the paper's model and its variants only.")
+        if self.model and set(self.methods) - {*VARIANTS, DEFAULT}:
+            raise InputError(
+                "Model settings apply to the paper's model, its variants and the default method only."
+            )
         for method in self.methods if self.model else ():
             method_with(method, self.model)  # says what is wrong with a setting, before any process starts
         if self.folds < 2:

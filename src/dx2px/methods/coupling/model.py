@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from numpy.typing import NDArray
@@ -12,13 +12,14 @@ from dx2px.methods.coupling.network import CouplingConfig, CouplingNetwork
 from dx2px.methods.coupling.settings import CouplingTraining
 from dx2px.training.learned import LearnedModel
 from dx2px.training.loop import Weights
-from dx2px.training.options import loop_options
+from dx2px.training.options import OF_TRAIN, loop_options
 
 
 class CouplingModel(LearnedModel):
     """A coupling of diagnoses with procedures for every stay; a score is the logarithm of a column's sum."""
 
     config: CouplingTraining
+    options: ClassVar[frozenset[str]] = OF_TRAIN | {"evidence"}
 
     def __init__(self, config: CouplingTraining | None = None, **run: Any) -> None:
         super().__init__(config or CouplingTraining(), **run)
@@ -26,13 +27,13 @@ class CouplingModel(LearnedModel):
     @classmethod
     def named(cls, method: str, **options: Any) -> Self:
         """With some of the options of `dx2px train`."""
-        loop, model, run = loop_options(method, options, {"dim"})
+        loop, model, run = loop_options(method, options, {"dim", "evidence"})
         return cls(CouplingTraining(model=CouplingConfig(**model), **loop), **run)
 
     def _kept(self, weights: Weights) -> Mapping[str, NDArray[Any]]:
         """With the parts that categories share added to each code's own (`CouplingNetwork.arrays`)."""
         sizes = len(self.vocabularies[0]), len(self.vocabularies[1])
         categories = self.vocabularies[0].categories, self.vocabularies[1].categories
-        network = CouplingNetwork(*sizes, self.config.model, categories)
+        network = CouplingNetwork(*sizes, self.config.model, categories, self.layout)
         network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
         return {name: array.numpy() for name, array in network.arrays().items()}

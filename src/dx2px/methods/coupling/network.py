@@ -1,25 +1,26 @@
 """The default method while it learns: the formula of `dx2px.scoring.coupling` in torch, for its gradient, and the loss.
 
     c_i    = Σ_{d∈D_i} u_d / √|D_i|                    the stay's context                          `gate`
-    h_d    = u_d ⊙ (1 + tanh(G c_i + g))               a diagnosis in this context                 `pairs`
+    h_d    = u_d ⊙ (1 + tanh(G c_i + g))               a row of evidence in this context           `pairs`
     π(d,p) ∝ exp(h_d·v_p + s_d + b_p)                  over d ∈ D_i and all p; sums to 1           `totals`
     loss_i = −w_i Σ_{p∈P_i} log Σ_d π(d,p),            w_i = (1 + κ)/(κ + |P_i|)                   `surprise`
 
 While learning, u_d, s_d and v_p are each the sum of the code's own part and a part that all codes of its ICD category
-share, so that a rare code learns from its siblings; `folded` adds them, and a saved model has the sums. Every step
+share, so that a rare code learns from its siblings; `folded` adds them, and a saved model has the sums. The rows of
+principal diagnoses and of coded procedures (`dx2px.scoring.evidence`) share parts among themselves likewise. Every step
 shrinks the own vectors, which pulls a code towards its category: rare codes the most, since few stays pull them back.
 
 Why w_i: a hit in the top L counts 2/(L + |P_i|) in F1@L, so κ = L would rank for F1@L alone. One κ in between serves
 all L.
 
-Axes: i stays, n diagnoses of all stays laid flat, p procedures, m dimensions.
+Axes: i stays, n rows of evidence of all stays laid flat, p procedures, m dimensions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any, Self, get_args
 
 import numpy as np
 import torch
@@ -28,7 +29,9 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding, embedding_bag
 
 from dx2px.errors import InputError
+from dx2px.methods.coupling.withholding import Withholding
 from dx2px.ragged import Ragged
+from dx2px.scoring.evidence import Evidence, EvidenceLayout
 from dx2px.training.draws import Source, kept_entries, kept_features
 
 UNSEEN = -10.0  # s of a diagnosis that no training stay has: next to any other it has no weight
@@ -47,6 +50,8 @@ class CouplingConfig:
         balance: κ of the loss: the larger, the more a stay with many procedures counts.
         decay: How much a step shrinks the codes' own vectors, per unit of learning rate.
         init_scale: Standard deviation of U and V at the start.
+        evidence: `stay` to learn from all that the cohort says about a stay, `codes` from its diagnoses alone.
+        withheld: How much of that evidence a training step withholds.
 
     Raises:
         InputError: A setting is out of range.
@@ -58,6 +63,8 @@ class CouplingConfig:
     balance: float = 2.0
     decay: float = 0.3
     init_scale: float = 0.1
+    evidence: Evidence = "stay"
+    withheld: Withholding = field(default_factory=Withholding)
 
     def __post_init__(self) -> None:
         problems = []
@@ -71,6 +78,8 @@ class CouplingConfig:
         for name, value in (("balance", self.balance), ("initial scale", self.init_scale)):
             if not value > 0:
                 problems.append(f"{name} must be positive, not {value}")
+        if self.evidence not in get_args(Evidence):
+            problems.append(f"evidence must be {' or '.join(get_args(Evidence))}")
         if problems:
             raise InputError("model settings: " + "; ".join(problems))
 
@@ -79,7 +88,7 @@ class CouplingNetwork(nn.Module):
     """U, V, G, g, s, b, and what is computed from them.
 
     With `categories`, the number of each diagnosis's and each procedure's category, also the shared parts: S of u_d,
-    t of s_d and R of v_p.
+    t of s_d and R of v_p. With a `layout`, U and s have a row for each of its rows, not only for diagnoses.
     """
 
     def __init__(
@@ -88,22 +97,26 @@ class CouplingNetwork(nn.Module):
         procedures: int,
         config: CouplingConfig,
         categories: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
+        layout: EvidenceLayout | None = None,
     ) -> None:
         super().__init__()
-        self.config = config
+        self.config, self.layout = config, layout
         self.shared = categories is not None
+        rows = diagnoses if layout is None else layout.size
         shapes: dict[str, Sequence[int]] = {
-            "U": (diagnoses, config.dim),
+            "U": (rows, config.dim),
             "V": (procedures, config.dim),
             "G": (config.dim, config.dim),
             "g": (config.dim,),
-            "s": (diagnoses,),
+            "s": (rows,),
             "b": (procedures,),
         }
         if categories is not None:
+            if layout is not None:
+                categories = _row_categories(layout, *categories), categories[1]
             numbers = [int(numbered.max()) + 1 for numbered in categories]
             shapes |= {"S": (numbers[0], config.dim), "t": numbers[:1], "R": (numbers[1], config.dim)}
-            for name, numbered in zip(("of_diagnosis", "of_procedure"), categories, strict=True):
+            for name, numbered in zip(("of_row", "of_procedure"), categories, strict=True):
                 self.register_buffer(name, torch.from_numpy(numbered), persistent=False)
         for name, shape in shapes.items():
             self.register_parameter(name, nn.Parameter(torch.zeros(shape)))
@@ -117,7 +130,7 @@ class CouplingNetwork(nn.Module):
     S: nn.Parameter
     t: nn.Parameter
     R: nn.Parameter
-    of_diagnosis: Tensor  # (diagnoses,) the category of each
+    of_row: Tensor  # (rows,) the category of each
     of_procedure: Tensor  # (procedures,)
 
     @torch.no_grad()
@@ -126,7 +139,8 @@ class CouplingNetwork(nn.Module):
     ) -> Self:
         """Draw the initial parameters; b starts at the log of each procedure's share of the training stays.
 
-        A diagnosis that no training stay has gets no own part; if none has its category either, it gets no weight.
+        `seen` counts the training stays with each row. A row that none has gets no own part; if none has its category
+        either, it gets no weight.
         """
         for X in (self.U, self.V):
             X.normal_(0, self.config.init_scale, generator=generator)
@@ -138,9 +152,9 @@ class CouplingNetwork(nn.Module):
             for X in (self.S, self.R):
                 X.normal_(0, self.config.init_scale / 2, generator=generator)
             known = torch.zeros(len(self.t), dtype=torch.bool)
-            known[self.of_diagnosis[~unseen]] = True
+            known[self.of_row[~unseen]] = True
             self.S[~known] = 0.0
-            unseen &= ~known[self.of_diagnosis]
+            unseen &= ~known[self.of_row]
         self.s[unseen] = UNSEEN
         return self
 
@@ -154,11 +168,11 @@ class CouplingNetwork(nn.Module):
         """U, V and s with the shared parts added."""
         if not self.shared:
             return self.U, self.V, self.s
-        U, V = self.U + self.S[self.of_diagnosis], self.V + self.R[self.of_procedure]
-        return U, V, self.s + self.t[self.of_diagnosis]
+        U, V = self.U + self.S[self.of_row], self.V + self.R[self.of_procedure]
+        return U, V, self.s + self.t[self.of_row]
 
     def pairs(self, rows: Entries, generator: Source | None = None) -> Tensor:
-        """h_d·v_p + s_d of every diagnosis entry and procedure, (n, p); dropout where a generator is given."""
+        """h_d·v_p + s_d of every row of evidence and procedure, (n, p); dropout where a generator is given."""
         U, V, s = self.folded()
         u = embedding(rows.codes, U)  # (n, m)
         h = u * self.gate(U, rows)[rows.row]  # (n, m)
@@ -175,15 +189,39 @@ class CouplingNetwork(nn.Module):
     def arrays(self) -> dict[str, Tensor]:
         """What a model folder keeps: the parameters, with the shared parts added."""
         U, V, s = self.folded()
-        kept = {"U": U, "V": V, "G": self.G, "g": self.g, "s": s, "b": self.b}
+        kept = {
+            "V": V,
+            "G": self.G,
+            "g": self.g,
+            "b": self.b,
+            **self._by_kind("U", U),
+            **self._by_kind("s", s),
+        }
         return {name: weight.detach() for name, weight in kept.items()}
 
-    def loss(self, diagnoses: Ragged, procedures: Ragged, generator: Source | None = None) -> Tensor:
-        """The sum of the stays' losses."""
-        rows = Entries.of(diagnoses, self.U.device)
+    def _by_kind(self, name: str, rows: Tensor) -> dict[str, Tensor]:
+        """The rows of diagnoses, and those of each other kind of evidence."""
+        if self.layout is None:
+            return {name: rows}
+        diagnoses, coded, context = self.layout.starts
+        kinds = {
+            name: rows[:diagnoses],
+            f"principal_{name}": rows[diagnoses:coded],
+            f"coded_{name}": rows[coded:context],
+            f"context_{name}": rows[context:],
+        }
+        return {kind: part for kind, part in kinds.items() if len(part)}
+
+    def loss(self, evidence: Ragged, procedures: Ragged, generator: Source | None = None) -> Tensor:
+        """The sum of the stays' losses; `procedures` are those that are not coded already."""
+        rows = Entries.of(evidence, self.U.device)
         if generator is not None and self.config.diagnosis_dropout:
             rows = rows.thinned(self.config.diagnosis_dropout, generator)
-        return self.surprise(self.totals(rows, generator), Entries.of(procedures, self.U.device))
+        totals = self.totals(rows, generator)
+        if self.layout is not None:
+            coded = tuple(torch.from_numpy(part).to(totals.device) for part in self.layout.coded_in(evidence))
+            totals = totals.index_put(coded, totals.new_tensor(-torch.inf))
+        return self.surprise(totals, Entries.of(procedures, self.U.device))
 
     def surprise(self, totals: Tensor, coded: Entries) -> Tensor:
         """−w_i log Σ_d π(d,p) of the coded procedures, summed; `totals` (i, p) lacks the normalising constant of π."""
@@ -221,6 +259,15 @@ class Entries:
         lengths = torch.bincount(row, minlength=len(self.lengths))
         offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
         return Entries(self.codes[keep], row, offsets, lengths.float())
+
+
+def _row_categories(
+    layout: EvidenceLayout, diagnoses: NDArray[np.int64], procedures: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The category of each row of evidence; kinds of rows have none in common, and a context row has its own."""
+    kinds = [diagnoses, *([diagnoses] if layout.principal else []), procedures, np.arange(layout.context)]
+    starts = np.cumsum([0, *(int(kind.max()) + 1 for kind in kinds[:-1])])
+    return np.concatenate([start + kind for start, kind in zip(starts, kinds, strict=True)])
 
 
 class _LogSumExp(torch.autograd.Function):

@@ -38,9 +38,14 @@ class CouplingTraining(LoopConfig):
     def method(self) -> str:
         return "coupling"
 
+    @property
+    def takes_evidence(self) -> bool:
+        return self.model.evidence == "stay"
+
     def learner(self, start: Start, device: Device = "cpu") -> CouplingStep:
         generator = torch.Generator().manual_seed(self.seed)
         shares = start.procedure_counts / max(start.stays, 1)
-        network = CouplingNetwork(*start.sizes, self.model, start.categories)
-        network.init(generator, start.diagnosis_counts, shares)
+        network = CouplingNetwork(*start.sizes, self.model, start.categories, start.layout)
+        seen = start.diagnosis_counts if start.row_counts is None else start.row_counts
+        network.init(generator, seen, shares)
         return CouplingStep(network.to(device), self.adam, OneCycle(start.steps), self.seed)

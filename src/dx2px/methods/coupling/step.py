@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from dx2px.methods.coupling.network import CouplingNetwork
+from dx2px.ragged import Ragged
 from dx2px.training.adam import AdamConfig, FlatAdam
 from dx2px.training.batch import Batch
 from dx2px.training.draws import SharedDraws, Source
@@ -55,15 +56,29 @@ class CouplingStep:
 
     def gradient(self, batch: Batch) -> StepResult:
         """The loss of a batch, summed over its stays; its gradient goes to the optimiser."""
-        loss = self.network.loss(batch.diagnoses, batch.procedures, self._draws(batch))
+        rows, procedures = self._evidence(batch.whole)
+        own = slice(batch.first, batch.first + len(batch))
+        draws = self._draws(batch, rows, own)
+        if batch.share is not None:
+            rows, procedures = (lists.take(np.arange(own.start, own.stop)) for lists in (rows, procedures))
+        loss = self.network.loss(rows, procedures, draws)
         parts = torch.autograd.grad(loss, list(self.network.parameters()))
         torch.cat([part.reshape(-1) for part in parts], out=self.optimiser.gradient)
         return StepResult(len(batch), loss.item(), {"loss_predictive": loss.item()})
 
-    def _draws(self, batch: Batch) -> Source:
+    def _evidence(self, whole: Batch) -> tuple[Ragged, Ragged]:
+        """The rows of evidence that this step shows of each stay, and the procedures that are left to find."""
+        layout = self.network.layout
+        if layout is None or whole.known is None:
+            return whole.diagnoses, whole.procedures
+        stays = whole.diagnoses, whole.procedures, whole.known
+        rng = np.random.Generator(np.random.PCG64([self.seed, self.optimiser.steps]))
+        return self.network.config.withheld.draw(layout, *stays, rng)
+
+    def _draws(self, batch: Batch, rows: Ragged, own: slice) -> Source:
         mixed = np.random.SeedSequence([self.seed, self.optimiser.steps]).generate_state(1, np.uint64)
         generator = torch.Generator().manual_seed(int(mixed[0] >> np.uint64(1)))
-        return generator if batch.share is None else SharedDraws(generator, batch.share, len(batch))
+        return generator if batch.share is None else SharedDraws(generator, rows.lengths, own)
 
 
 def _between(start: float, end: float, share: float) -> float:

@@ -27,6 +27,7 @@ from dx2px.report.embedding.families import heading
 from dx2px.report.examples import choose_stays
 from dx2px.report.neighbourhoods import Sharing, neighbourhoods
 from dx2px.report.page.landmarks import landmarks
+from dx2px.scoring.evidence import stay_rows
 from dx2px.scoring.measured import Measured, measured_part
 from dx2px.scoring.metrics import AT, Metrics, evaluate_ranking
 from dx2px.scoring.ranking import top_l
@@ -107,7 +108,7 @@ def measure(
             f"A report shows no count below {SMALLEST}, and there are fewer stays than that: choose a larger cohort."
         )
     say(f"ranking the procedures of {len(measured.stays):,} stays")
-    ranking = rank_stays(model.scorer.scores, measured.stays)
+    ranking = rank_stays(model.scorer, measured.stays)
     metrics, counts = ranking.metrics(), model.files.procedure_counts
     say("calibration")
     trust = _trust(model, measured.stays)
@@ -144,7 +145,8 @@ def _trust(model: Model, stays: Cohort) -> Reliability | None:
     calibration = model.files.calibration
     if calibration is None:
         return None
-    return reliability(calibration, model.scorer.scores, stays.diagnoses, stays.procedures)
+    rows = stay_rows(model.scorer, stays)
+    return reliability(calibration, model.scorer.scores, rows, stays.procedures)
 
 
 def _popular(counts: np.ndarray, stays: Cohort) -> Metrics:

@@ -18,8 +18,11 @@ def flaws(method: str, arrays: Mapping[str, Array], diagnoses: int, procedures: 
     """Everything that is wrong with a method's arrays, one clause each."""
     if method not in METHODS:
         return [f"this version of dx2px does not know the method {method[:40]!r}"]
-    layout = METHODS[method].arrays
-    found = [f"the array {name} is missing" for name in sorted(layout.keys() - arrays.keys())]
+    declared = METHODS[method]
+    layout = declared.all_arrays
+    groups = [declared.arrays, *(group for group in declared.optional if group.keys() & arrays.keys())]
+    required = {name for group in groups for name in group}
+    found = [f"the array {name} is missing" for name in sorted(required - arrays.keys())]
     found += [f"the array {name[:40]!r} does not belong" for name in sorted(arrays.keys() - layout.keys())]
     lengths = {"diagnosis": diagnoses, "procedure": procedures}
     for name, axes in layout.items():

@@ -1,0 +1,149 @@
+"""What a question tells about a stay besides its diagnoses, and how a model reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dx2px.answers.lookup import Found, Lookup
+from dx2px.answers.results import EvidenceRow
+from dx2px.errors import InputError, ModelError
+from dx2px.ragged import Index, Ragged
+from dx2px.scoring.evidence import OTHER, SEXES, UNKNOWN, EvidenceLayout, Known
+
+OLDEST = 130  # years
+_SEX_WORDS = {"f": "F", "female": "F", "m": "M", "male": "M"}
+
+
+class Facts(TypedDict, total=False):
+    """What may be told about a stay besides its diagnoses. Whatever is missing or None is not known."""
+
+    principal: str | None  # the principal diagnosis; it need not be listed among the diagnoses again
+    age: float | None  # in years
+    sex: str | None  # F or M
+    admission: str | None  # one of the types that the model knows
+    coded: Sequence[str] | None  # procedures that are coded already
+
+
+@dataclass(frozen=True)
+class Told:
+    """The facts of a question as a model reads them."""
+
+    principal: Found | None = None
+    age: int = UNKNOWN  # the band
+    sex: int = UNKNOWN
+    admission: int = UNKNOWN
+    coded: tuple[Found, ...] = ()
+
+    @property
+    def principal_code(self) -> str | None:
+        """The principal diagnosis, canonical."""
+        return None if self.principal is None else self.principal.code
+
+    @property
+    def known_codes(self) -> list[int]:
+        """The coded procedures that the model knows, each once."""
+        return list(dict.fromkeys(found.index for found in self.coded if found.index is not None))
+
+    def known(self, used: Sequence[Found]) -> Known:
+        """For one stay, with these diagnoses as its scorer's first rows, or as the model's own."""
+        principal = UNKNOWN
+        if self.principal is not None:
+            own = all(found.index is not None for found in used)
+            places = [found.index if own else place for place, found in enumerate(used)]
+            match = [at for at, one in zip(places, used, strict=True) if one.code == self.principal.code]
+            principal = match[0] if match and match[0] is not None else OTHER
+        facts = np.array([[principal, self.age, self.sex, self.admission]], np.int32)
+        return Known(facts, Ragged.from_lists([self.known_codes]))
+
+
+NOTHING = Told()
+
+
+def told(facts: Facts, layout: EvidenceLayout | None, diagnoses: Lookup, procedures: Lookup) -> Told:
+    """Read the facts of a question for a model with this layout.
+
+    Raises:
+        ModelError: Something was told that the model takes no account of.
+        InputError: A fact is not what it should be.
+        CodeError: A text may mean several codes.
+    """
+    given = {name: value for name, value in facts.items() if value is not None and value != ""}
+    if not given:
+        return NOTHING
+    if layout is None:
+        raise ModelError(
+            f"This model answers from diagnoses alone; it takes no {_listed(sorted(given))}. "
+            "Train one with --evidence stay."
+        )
+    if "principal" in given and not layout.principal:
+        raise ModelError(
+            "This model does not know principal diagnoses: the stays it learned from did not name them."
+        )
+    principal, age, sex = facts.get("principal"), facts.get("age"), facts.get("sex")
+    admission, coded = facts.get("admission"), facts.get("coded") or ()
+    if isinstance(coded, str):
+        raise InputError("The coded procedures must be a list of codes, not one text.")
+    return Told(
+        principal=diagnoses.find(principal) if principal else None,
+        age=UNKNOWN if age is None else _band(age, layout),
+        sex=_sex(sex) if sex else UNKNOWN,
+        admission=_admission(admission, layout) if admission else UNKNOWN,
+        coded=tuple(procedures.find_all(list(coded))),
+    )
+
+
+def answer_rows(layout: EvidenceLayout | None, values: Index) -> tuple[NDArray[np.int64], list[int]]:
+    """For each row of a stay, the row of its answer that it counts for; and those after the diagnoses.
+
+    The second row of a principal diagnosis counts for the diagnosis.
+    """
+    if layout is None:
+        return np.arange(len(values)), []
+    principal, coded, _ = layout.starts
+    rows = values.tolist()
+    diagnoses = sum(row < principal for row in rows)
+    place = [rows.index(row - principal) if principal <= row < coded else UNKNOWN for row in rows]
+    place[:diagnoses] = range(diagnoses)
+    further = [row for row in rows if row >= coded]
+    places = iter(range(diagnoses, diagnoses + len(further)))
+    return np.array([next(places) if at == UNKNOWN else at for at in place]), further
+
+
+def evidence_row(layout: EvidenceLayout, row: int, procedures: Lookup) -> EvidenceRow:
+    """What a row after the diagnoses stands for; its significance is still to be filled in."""
+    _, coded, context = layout.starts
+    if row < context:
+        found = procedures.at(row - coded)
+        return EvidenceRow(found.code, "coded", found.title, 0.0)
+    about = layout.context_rows[row - context]
+    return EvidenceRow(about.name, about.kind, about.title, 0.0)
+
+
+def _band(age: float, layout: EvidenceLayout) -> int:
+    if isinstance(age, bool) or not isinstance(age, int | float) or not 0 <= age <= OLDEST:
+        raise InputError(f"The age must be a number of years from 0 to {OLDEST}.")
+    return layout.band(age)
+
+
+def _sex(sex: str) -> int:
+    word = _SEX_WORDS.get(str(sex).strip().lower())
+    if word is None:
+        raise InputError("The sex must be F or M; leave it out if it is neither, or not known.")
+    return SEXES.index(word)
+
+
+def _admission(admission: str, layout: EvidenceLayout) -> int:
+    word = str(admission).strip().lower()
+    if word not in layout.admissions:
+        known = f"it knows {', '.join(layout.admissions)}" if layout.admissions else "it knows none"
+        raise InputError(f"The model does not know this type of admission; {known}.")
+    return layout.admissions.index(word)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"

@@ -1,0 +1,300 @@
+"""What is known about a stay besides its diagnoses, as further rows of a model's coupling.
+
+A model with evidence has a row for each diagnosis, and then, in this order,
+
+    principal   a second row for each diagnosis, which a stay has if that diagnosis is its principal one
+    coded       a row for each procedure, which a stay has if that procedure is already coded
+    context     rows for the background, for a principal diagnosis that is none of the model's, for age and sex, and for
+                the type of admission
+
+Every stay has the background row. Whatever else is not known is simply not there. A stay whose age and sex are both
+known has one row for the two together.
+
+Axes: i stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Literal, Protocol, Self, runtime_checkable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from dx2px.cohort.cohort import Cohort
+from dx2px.cohort.stream import joined
+from dx2px.errors import InputError, ModelError
+from dx2px.ragged import Ragged, offsets_of
+from dx2px.scoring.scorer import Scorer
+
+Evidence = Literal["codes", "stay"]
+Numbers = NDArray[np.int32]
+
+AGES = (0, 1, 2, 5, 10, 15, 18, 25, 35, 45, 55, 65, 75, 85)  # first year of each band
+SEXES = ("F", "M")
+LEAST_ADMISSIONS = 30  # training stays that a type of admission needs for a row of its own
+UNKNOWN = -1  # a number that is not known
+FACTS = ("principal", "age", "sex", "admission")  # the columns of a cohort that are evidence
+OTHER = -2  # a principal diagnosis that is known to be none of the model's
+_BACKGROUND, _OTHER_PRINCIPAL, _PEOPLE = 0, 1, 2  # places in the context rows
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known about each of some stays.
+
+    Attributes:
+        facts: A column each for the principal diagnosis, the age band, the sex and the type of admission, as numbers;
+            `UNKNOWN` where one is not known, `OTHER` for a principal diagnosis that is none of the model's.
+        coded: The procedures that are coded already.
+    """
+
+    facts: Numbers  # (i, 4)
+    coded: Ragged
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Numbers], stays: int) -> Known:
+        """From some of the facts, by name; no procedure counts as coded."""
+        unknown = np.full(stays, UNKNOWN, np.int32)
+        columns = np.stack([facts.get(name, unknown) for name in FACTS], axis=1)
+        return cls(columns, Ragged(np.zeros(stays + 1, np.int64), unknown[:0]))
+
+    @classmethod
+    def nothing(cls, stays: int) -> Known:
+        """No evidence besides the diagnoses."""
+        return cls.of({}, stays)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Known]) -> Known:
+        """The stays of all parts, one after the other."""
+        return cls(np.concatenate([part.facts for part in parts]), joined([part.coded for part in parts]))
+
+    def take(self, rows: NDArray[np.integer]) -> Known:
+        """The given stays, in the given order."""
+        return Known(self.facts[rows], self.coded.take(rows))
+
+    def without(self, hidden: NDArray[np.bool_]) -> Known:
+        """With the facts unknown that are marked, (i, 4)."""
+        return Known(np.where(hidden, np.int32(UNKNOWN), self.facts), self.coded)
+
+    def with_coded(self, coded: Ragged) -> Known:
+        """With these procedures coded already."""
+        return Known(self.facts, coded)
+
+
+@dataclass(frozen=True)
+class ContextRow:
+    """What a context row stands for: its kind, its name in documents, and its title for people."""
+
+    kind: Literal["background", "principal", "person", "admission"]
+    name: str
+    title: str
+
+
+@dataclass(frozen=True)
+class EvidenceLayout:
+    """Which rows a model has, and where.
+
+    Attributes:
+        diagnoses: Number of diagnoses.
+        procedures: Number of procedures.
+        principal: Whether there are rows for principal diagnoses.
+        admissions: The types of admission that have a row.
+        ages: The first year of each age band.
+    """
+
+    diagnoses: int
+    procedures: int
+    principal: bool = False
+    admissions: tuple[str, ...] = ()
+    ages: tuple[int, ...] = AGES
+
+    @classmethod
+    def of_cohort(cls, stays: Cohort) -> Self:
+        """The layout for a model that learns from these stays: rows for whatever they say about themselves."""
+        columns = _columns(stays)
+        admissions: tuple[str, ...] = ()
+        if "admission" in columns:
+            found = pc.value_counts(columns["admission"].combine_chunks().cast("string")).to_pylist()
+            frequent = (one["values"] for one in found if one["counts"] >= LEAST_ADMISSIONS)
+            admissions = tuple(sorted(name for name in frequent if name is not None))
+        sizes = len(stays.diagnosis_vocabulary), len(stays.procedure_vocabulary)
+        return cls(*sizes, _says_something(columns, "principal"), admissions)
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Self | None:
+        """The layout of a saved model, or None if it takes only diagnoses."""
+        if "context_U" not in arrays:
+            return None
+        ages, admissions = _settings(settings.get("evidence"))
+        layout = cls(len(arrays["U"]), len(arrays["V"]), "principal_U" in arrays, admissions, ages)
+        if len(arrays["context_U"]) != layout.context:
+            raise ModelError("The model's settings and the number of its context rows do not fit together.")
+        return layout
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a model's settings keep; the rest follows from its arrays."""
+        return {"ages": list(self.ages), "admissions": list(self.admissions)}
+
+    @property
+    def starts(self) -> tuple[int, int, int]:
+        """Where the rows of principal diagnoses, coded procedures and context begin."""
+        coded = self.diagnoses * (2 if self.principal else 1)
+        return self.diagnoses, coded, coded + self.procedures
+
+    @property
+    def context(self) -> int:
+        """Number of context rows."""
+        return _PEOPLE + (len(self.ages) + 1) * (len(SEXES) + 1) - 1 + len(self.admissions)
+
+    @property
+    def size(self) -> int:
+        """Number of all rows."""
+        return self.starts[2] + self.context
+
+    @property
+    def background(self) -> int:
+        """The row that every stay has."""
+        return self.starts[2] + _BACKGROUND
+
+    def band(self, age: float) -> int:
+        """The band of an age in years."""
+        if not age >= 0:
+            raise InputError("The age must be a number of years, 0 or more.")
+        return int(np.searchsorted(self.ages, age, side="right")) - 1
+
+    @cached_property
+    def context_rows(self) -> tuple[ContextRow, ...]:
+        """What each context row stands for."""
+        spans = [str(a) if b - a == 1 else f"{a}–{b - 1}" for a, b in pairwise(self.ages)]
+        ages = [("", ""), *((f"age:{span}", f"age {span}") for span in (*spans, f"{self.ages[-1]}+"))]
+        sexes = [("", ""), ("sex:F", "female"), ("sex:M", "male")]
+        people = [
+            ContextRow("person", ",".join(filter(None, (a[0], s[0]))), ", ".join(filter(None, (a[1], s[1]))))
+            for a in ages
+            for s in sexes
+        ][1:]
+        admissions = [ContextRow("admission", f"admission:{n}", f"{n} admission") for n in self.admissions]
+        background = ContextRow("background", "background", "any stay")
+        other = ContextRow("principal", "principal:other", "another principal diagnosis")
+        return background, other, *people, *admissions
+
+    def known(self, stays: Cohort) -> Known:
+        """What a cohort says about its stays; no procedure counts as coded."""
+        vocabulary = stays.diagnosis_vocabulary
+        return self.known_from(len(stays), _columns(stays), lambda code: vocabulary.get(code))
+
+    def known_from(
+        self, stays: int, columns: Mapping[str, pa.ChunkedArray | pa.Array], find: Callable[[str], int | None]
+    ) -> Known:
+        """What columns say about stays: `principal`, `age`, `sex`, `admission`, each if it is there.
+
+        `find` gives the row of a diagnosis, or None.
+        """
+        finders: dict[str, Callable[[str], int | None]] = {
+            "sex": dict(zip(SEXES, range(len(SEXES)), strict=True)).get,
+            "admission": {name: place for place, name in enumerate(self.admissions)}.get,
+        }
+        found = {name: _numbered(columns[name], finders[name]) for name in finders if name in columns}
+        if self.principal and "principal" in columns:
+            found["principal"] = _numbered(columns["principal"], find, missing=OTHER)
+        if "age" in columns:
+            ages = pc.fill_null(columns["age"].cast(pa.int64()), UNKNOWN)
+            bands = np.searchsorted(self.ages, ages.to_numpy(), side="right") - 1  # a negative age: UNKNOWN
+            found["age"] = bands.astype(np.int32)
+        return Known.of(found, stays)
+
+    def rows(self, diagnoses: Ragged, known: Known | None = None) -> Ragged:
+        """The rows of each stay: its diagnoses, whatever else is known, and the background."""
+        parts: list[tuple[NDArray[Any], NDArray[Any]]] = [(diagnoses.row_of_entry, diagnoses.values)]
+        if known is not None:
+            principal, coded, context = self.starts
+            first, age, sex, admission = known.facts.T
+            if self.principal:
+                parts.append(_present(first, principal))
+                parts.append(_present(np.where(first == OTHER, _OTHER_PRINCIPAL, UNKNOWN), context))
+            parts.append((known.coded.row_of_entry, known.coded.values + coded))
+            people = (age + 1) * (len(SEXES) + 1) + sex + 1  # 0: neither is known
+            parts.append(_present(people - 1, context + _PEOPLE))
+            parts.append(_present(admission, self.size - len(self.admissions)))
+        every = np.arange(len(diagnoses))
+        parts.append((every, np.full(len(every), self.background)))
+        stay, row = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.argsort(stay, kind="stable")
+        return Ragged(offsets_of(np.bincount(stay, minlength=len(every))), row[order])
+
+    def coded_in(self, rows: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Which procedures are coded already in which of these stays: places of stays, and procedures."""
+        _, coded, context = self.starts
+        mine = np.flatnonzero((rows.values >= coded) & (rows.values < context))
+        stay = np.searchsorted(rows.offsets, mine, side="right") - 1
+        return stay, rows.values[mine].astype(np.int64) - coded
+
+
+@runtime_checkable
+class TakesEvidence(Protocol):
+    """A scorer that may take more than diagnoses; `layout` is None if its model does not."""
+
+    layout: EvidenceLayout | None
+
+
+def layout_of(scorer: Scorer) -> EvidenceLayout | None:
+    """The rows that a scorer takes, or None if it takes only diagnoses."""
+    return scorer.layout if isinstance(scorer, TakesEvidence) else None
+
+
+def stay_rows(scorer: Scorer, stays: Cohort, evidence: Evidence = "stay") -> Ragged:
+    """What a scorer is asked about stays: their diagnoses and, with `stay`, all else it can use."""
+    layout = layout_of(scorer)
+    if layout is None:
+        return stays.diagnoses
+    return layout.rows(stays.diagnoses, layout.known(stays) if evidence == "stay" else None)
+
+
+def _settings(found: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Ages and admissions, as `EvidenceLayout.to_dict` wrote them."""
+    lists = (
+        [found.get(name) for name in ("ages", "admissions")] if isinstance(found, Mapping) else [None, None]
+    )
+    ages, admissions = lists
+    if not _all(ages, int) or not ages or ages[0] != 0 or any(a >= b for a, b in pairwise(ages)):
+        raise ModelError("The model's settings do not say which age bands it has.")
+    if admissions is None or not _all(admissions, str) or len(set(admissions)) != len(admissions):
+        raise ModelError("The model's settings do not say which types of admission it has.")
+    return tuple(ages), tuple(admissions)
+
+
+def _all(values: Any, kind: type) -> bool:
+    return isinstance(values, Sequence) and all(type(value) is kind for value in values)
+
+
+def _columns(stays: Cohort) -> Mapping[str, Any]:
+    table = stays.context
+    return {} if table is None else {name: table.column(name) for name in table.column_names}
+
+
+def _says_something(columns: Mapping[str, Any], name: str) -> bool:
+    return name in columns and columns[name].null_count < len(columns[name])
+
+
+def _numbered(
+    column: pa.ChunkedArray | pa.Array, find: Callable[[str], int | None], missing: int = UNKNOWN
+) -> Numbers:
+    """The number of each text of a column: `missing` for one that is not found, `UNKNOWN` for null."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    coded = whole.cast(pa.string()).dictionary_encode()
+    numbers = [missing if (found := find(text)) is None else found for text in coded.dictionary.to_pylist()]
+    place = coded.indices.fill_null(len(numbers)).to_numpy(zero_copy_only=False)
+    found_numbers: Numbers = np.array([*numbers, UNKNOWN], np.int32)[place]
+    return found_numbers
+
+
+def _present(numbers: NDArray[Any], start: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The stays that have a number, and its row."""
+    stay = np.flatnonzero(numbers >= 0)
+    return stay, numbers[stay] + start

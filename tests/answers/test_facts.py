@@ -1,0 +1,200 @@
+"""Questions that tell more than diagnoses: each fact moves the answer, has its share, and is checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dx2px.answers import Model
+from dx2px.answers.audit import audit_stay
+from dx2px.answers.population import score_batches
+from dx2px.cohort import Cohort
+from dx2px.errors import InputError, ModelError
+from dx2px.methods.coupling import CouplingConfig, CouplingModel, CouplingTraining
+from dx2px.scoring.evidence import Evidence
+from dx2px.training.run import Trained, learn
+
+HIP, HEART, HYPERTENSION = "icd9cm:82021", "icd9cm:4280", "icd9cm:4019"
+OPEN, CLOSED, ECHO, TRANSFUSION = "icd9pcs:7935", "icd9pcs:7915", "icd9pcs:8872", "icd9pcs:9904"
+STAYS = 900
+
+
+def stays() -> Cohort:
+    """Old people get the open reduction, young ones the closed; who has the open one is transfused.
+
+    Who has the heart as principal diagnosis gets the echo.
+    """
+    rng = np.random.default_rng(4)
+    diagnoses, procedures, rows = [], [], []
+    for n in range(STAYS):
+        old, heart = bool(rng.integers(2)), bool(rng.integers(2))
+        diagnoses.append([HEART, HIP, HYPERTENSION] if heart else [HIP, HEART, HYPERTENSION])
+        procedures.append(([OPEN, TRANSFUSION] if old else [CLOSED]) + ([ECHO] if heart else []))
+        admission = "elective" if n % 3 else "emergency"
+        rows.append((HEART if heart else HIP, 80 if old else 30, "FM"[n % 2], admission))
+    principal, age, sex, admission = zip(*rows, strict=True)
+    columns: dict[str, Any] = {"principal": principal, "age": age, "sex": sex, "admission": admission}
+    types = {"age": pa.int32()}
+    context = pa.table({k: pa.array(v, types.get(k, pa.string())) for k, v in columns.items()})
+    from dataclasses import replace
+
+    return replace(Cohort.from_lists(diagnoses, procedures), context=context)
+
+
+def trained(evidence: Evidence) -> Trained:
+    config = CouplingTraining(
+        epochs=12, batch_size=50, model=CouplingConfig(dim=16, dropout=0.1, evidence=evidence)
+    )
+    return learn(stays(), CouplingModel(config), seed=1, threads=1)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    folder = tmp_path_factory.mktemp("facts") / "model"
+    trained("stay").save(folder)
+    return Model.load(folder)
+
+
+@pytest.fixture(scope="module")
+def codes_model(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    folder = tmp_path_factory.mktemp("codes") / "model"
+    trained("codes").save(folder)
+    return Model.load(folder)
+
+
+def first(model: Model, **facts: Any) -> str:
+    return model.recommend([HIP, HEART, HYPERTENSION], top=1, **facts).recommendations[0].code
+
+
+def test_age_decides(model: Model) -> None:
+    assert first(model, principal=HIP, age=81, coded=[TRANSFUSION]) == OPEN
+    assert first(model, principal=HIP, age=33) == CLOSED
+
+
+def test_the_principal_diagnosis_decides(model: Model) -> None:
+    ranks = {}
+    for principal in (HEART, HIP):
+        answer = model.recommend([HIP, HEART, HYPERTENSION], top=4, principal=principal)
+        ranks[principal] = next(one.rank for one in answer.recommendations if one.code == ECHO)
+        assert [one.code for one in answer.diagnoses if one.principal] == [principal]
+    assert ranks[HEART] < ranks[HIP]
+
+
+def test_a_coded_procedure_is_evidence_and_is_not_recommended_again(model: Model) -> None:
+    answer = model.recommend([HIP, HEART], top=10, coded=["79.35"])
+    assert OPEN not in [one.code for one in answer.recommendations]
+    assert answer.recommendations[0].code == TRANSFUSION
+    assert answer.recommendations[0].because[0].code == OPEN
+    assert [(one.code, one.kind) for one in answer.evidence] == [
+        (OPEN, "coded"),
+        ("background", "background"),
+    ]
+    with pytest.raises(InputError, match=r"79\.35: coded already"):
+        model.explain([HIP], ["79.35"], coded=["79.35"])
+
+
+def test_every_row_has_its_share_and_all_add_up(model: Model) -> None:
+    answer = model.explain(
+        [HIP, HEART], top=3, principal="820.21", age=80, sex="female", admission="Elective", coded=[ECHO]
+    )
+    assert [one.code for one in answer.evidence] == [
+        ECHO,
+        "age:75–84,sex:F",
+        "admission:elective",
+        "background",
+    ]
+    rows = [*answer.diagnoses, *answer.evidence]
+    assert sum(row.significance for row in rows) == pytest.approx(1)
+    for one in answer.procedures:
+        assert {reason.code for reason in one.because} == {row.code for row in rows}
+        assert sum(reason.share for reason in one.because) == pytest.approx(1)
+    assert answer.plan.mass is not None
+    assert answer.plan.mass.shape == (len(rows), 3)
+
+
+def test_the_principal_diagnosis_need_not_be_listed_again(model: Model) -> None:
+    listed = model.recommend([HIP, HEART], principal=HIP)
+    short = model.recommend([HEART], principal=HIP)
+    assert [d.code for d in short.diagnoses] == [HIP, HEART]
+    assert short.to_dict() == listed.to_dict()
+
+
+def test_a_principal_diagnosis_or_a_coded_procedure_that_is_unknown_is_told(model: Model) -> None:
+    answer = model.recommend([HEART], principal="V30.00", coded=["00.66"])
+    assert [(d.status, d.principal) for d in answer.diagnoses] == [("unknown", True), ("known", False)]
+    told = {(one.kind, one.status) for one in answer.evidence}
+    assert told == {("principal", "known"), ("background", "known"), ("coded", "unknown")}
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"age": -1}, "years"),
+        ({"age": float("nan")}, "years"),
+        ({"age": True}, "years"),
+        ({"sex": "x"}, "F or M"),
+        ({"admission": "rocket"}, "elective, emergency"),
+        ({"coded": "79.35"}, "list"),
+    ],
+)
+def test_a_fact_that_cannot_be_is_refused(model: Model, facts: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        model.recommend([HIP], **facts)
+
+
+def test_a_model_of_diagnoses_alone_says_what_it_does_not_take(codes_model: Model) -> None:
+    assert codes_model.recommend([HIP], age=None, coded=None).evidence == ()
+    with pytest.raises(ModelError, match="age or sex"):
+        codes_model.recommend([HIP], age=3, sex="F")
+
+
+def test_a_file_of_stays_is_answered_as_each_stay_alone(model: Model) -> None:
+    batch = pa.record_batch(
+        {
+            "stay_id": ["a", "b", "c", "d"],
+            "diagnoses": [["820.21", "428.0"], ["428.0"], ["820.20"], ["820.21"]],
+            "principal": ["820.21", "V30.00", "82020", None],
+            "age": pa.array([81, None, 30, 2], pa.int16()),
+            "sex": pa.array(["F", "M", None, "?"]).dictionary_encode(),
+            "admission": ["elective", None, "rocket", "emergency"],
+        }
+    )
+    found = next(iter(score_batches([batch], model, top=3))).to_pylist()
+    facts: list[dict[str, Any]] = [
+        {"principal": "820.21", "age": 81, "sex": "F", "admission": "elective"},
+        {"principal": "V30.00", "sex": "M"},
+        {"principal": "820.20", "age": 30},
+        {"age": 2, "admission": "emergency"},
+    ]
+    for row, codes, about in zip(found, batch.column("diagnoses").to_pylist(), facts, strict=True):
+        alone = model.recommend(codes, top=3, **about)
+        assert row["recommendations"] == [one.code for one in alone.recommendations]
+        assert row["probabilities"] == pytest.approx(
+            [one.probability for one in alone.recommendations], rel=1e-5
+        )
+
+
+@pytest.mark.parametrize("column", [{"age": pa.array(["81"])}, {"sex": pa.array([1])}])
+def test_a_column_of_the_wrong_type_is_refused(model: Model, column: dict[str, pa.Array]) -> None:
+    batch = pa.record_batch({"stay_id": ["a"], "diagnoses": [["820.21"]], **column})
+    with pytest.raises(InputError, match=f"The column {next(iter(column))} must hold"):
+        list(score_batches([batch], model))
+
+
+def test_an_audit_takes_the_facts_into_account(model: Model) -> None:
+    young = audit_stay(model, [HIP, HEART], [OPEN], principal=HIP, age=30)
+    old = audit_stay(model, [HIP, HEART], [OPEN], principal=HIP, age=80)
+    assert [one.code for one in young.unsupported] == [OPEN]
+    assert not old.unsupported
+
+
+def test_the_same_model_answers_from_diagnoses_alone_when_nothing_else_is_told(
+    model: Model, tmp_path: Path
+) -> None:
+    answer = model.recommend([HIP])
+    assert [one.kind for one in answer.evidence] == ["background"]
+    assert answer.recommendations[0].because[0].code == HIP
