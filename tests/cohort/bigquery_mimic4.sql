@@ -52,7 +52,8 @@ FROM (
           ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
           THEN 10
           ELSE -1
-        END AS `version`
+        END AS `version`,
+        CASE WHEN CAST(`t0`.`seq_num` AS INT64) = 1 THEN 1 ELSE CAST(NULL AS INT64) END AS `principal`
       FROM `mimiciv_hosp`.`diagnoses_icd` AS `t0`
     ) AS `t2`
     UNION ALL
@@ -85,7 +86,8 @@ FROM (
           ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
           THEN 10
           ELSE -1
-        END AS `version`
+        END AS `version`,
+        CAST(NULL AS INT64) AS `principal`
       FROM `mimiciv_hosp`.`procedures_icd` AS `t1`
     ) AS `t3`
   ) AS `t4`
@@ -113,6 +115,7 @@ FROM (
     `t7`.`position`,
     `t7`.`code`,
     `t7`.`version`,
+    `t7`.`principal`,
     `t3`.`code_id`,
     CASE
       WHEN `t7`.`stay` IS NULL
@@ -155,7 +158,8 @@ FROM (
           ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
           THEN 10
           ELSE -1
-        END AS `version`
+        END AS `version`,
+        CASE WHEN CAST(`t1`.`seq_num` AS INT64) = 1 THEN 1 ELSE CAST(NULL AS INT64) END AS `principal`
       FROM `mimiciv_hosp`.`diagnoses_icd` AS `t1`
     ) AS `t4`
     UNION ALL
@@ -188,7 +192,8 @@ FROM (
           ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
           THEN 10
           ELSE -1
-        END AS `version`
+        END AS `version`,
+        CAST(NULL AS INT64) AS `principal`
       FROM `mimiciv_hosp`.`procedures_icd` AS `t2`
     ) AS `t5`
   ) AS `t7`
@@ -221,6 +226,7 @@ FROM (
     `t7`.`position`,
     `t7`.`code`,
     `t7`.`version`,
+    `t7`.`principal`,
     `t3`.`code_id`,
     CASE
       WHEN `t7`.`stay` IS NULL
@@ -263,7 +269,8 @@ FROM (
           ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
           THEN 10
           ELSE -1
-        END AS `version`
+        END AS `version`,
+        CASE WHEN CAST(`t1`.`seq_num` AS INT64) = 1 THEN 1 ELSE CAST(NULL AS INT64) END AS `principal`
       FROM `mimiciv_hosp`.`diagnoses_icd` AS `t1`
     ) AS `t4`
     UNION ALL
@@ -296,7 +303,8 @@ FROM (
           ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
           THEN 10
           ELSE -1
-        END AS `version`
+        END AS `version`,
+        CAST(NULL AS INT64) AS `principal`
       FROM `mimiciv_hosp`.`procedures_icd` AS `t2`
     ) AS `t5`
   ) AS `t7`
@@ -322,116 +330,119 @@ ORDER BY
     0 + 1
   ) >= 1, 0 + 1, 0 + 1 + LENGTH(`t8`.`code`)), 40) ASC NULLS LAST;
 
-WITH `t19` AS (
+WITH `t16` AS (
   SELECT
-    `t18`.`stay`,
-    `t18`.`kind`,
-    `t18`.`code_id`,
-    MIN(`t18`.`position`) AS `position`,
-    MIN(`t18`.`line`) AS `line`,
-    MIN(`t18`.`patient`) AS `patient`,
-    MAX(`t18`.`patient`) AS `other_patient`
+    `t15`.`file`,
+    `t15`.`line`,
+    `t15`.`field`,
+    `t15`.`stay`,
+    `t15`.`patient`,
+    `t15`.`kind`,
+    `t15`.`position`,
+    `t15`.`code`,
+    `t15`.`version`,
+    `t15`.`principal`,
+    `t5`.`code_id`,
+    CASE
+      WHEN `t15`.`stay` IS NULL
+      THEN 'missing_stay'
+      WHEN `t15`.`code` IS NULL
+      THEN 'missing_code'
+      WHEN `t15`.`kind` IS NULL
+      THEN 'missing_kind'
+      WHEN `t15`.`version` IS NULL
+      THEN 'not_icd'
+      ELSE NULLIF(`t5`.`verdict`, '')
+    END AS `reason`
   FROM (
     SELECT
       *
     FROM (
       SELECT
-        `t14`.`file`,
-        `t14`.`line`,
-        `t14`.`field`,
-        `t14`.`stay`,
-        `t14`.`patient`,
-        `t14`.`kind`,
-        `t14`.`position`,
-        `t14`.`code`,
-        `t14`.`version`,
-        `t5`.`code_id`,
+        'diagnoses_icd' AS `file`,
+        CAST(NULL AS INT64) AS `line`,
+        'icd_code' AS `field`,
+        NULLIF(CAST(CAST(`t2`.`hadm_id` AS INT64) AS STRING), '') AS `stay`,
+        NULLIF(CAST(CAST(`t2`.`subject_id` AS INT64) AS STRING), '') AS `patient`,
+        'diagnosis' AS `kind`,
+        CAST(`t2`.`seq_num` AS INT64) AS `position`,
+        NULLIF(
+          REGEXP_REPLACE(`t2`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+          ''
+        ) AS `code`,
         CASE
-          WHEN `t14`.`stay` IS NULL
-          THEN 'missing_stay'
-          WHEN `t14`.`code` IS NULL
-          THEN 'missing_code'
-          WHEN `t14`.`kind` IS NULL
-          THEN 'missing_kind'
-          WHEN `t14`.`version` IS NULL
-          THEN 'not_icd'
-          ELSE NULLIF(`t5`.`verdict`, '')
-        END AS `reason`
-      FROM (
-        SELECT
-          *
-        FROM (
-          SELECT
-            'diagnoses_icd' AS `file`,
-            CAST(NULL AS INT64) AS `line`,
-            'icd_code' AS `field`,
-            NULLIF(CAST(CAST(`t3`.`hadm_id` AS INT64) AS STRING), '') AS `stay`,
-            NULLIF(CAST(CAST(`t3`.`subject_id` AS INT64) AS STRING), '') AS `patient`,
-            'diagnosis' AS `kind`,
-            CAST(`t3`.`seq_num` AS INT64) AS `position`,
-            NULLIF(
-              REGEXP_REPLACE(`t3`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ) AS `code`,
-            CASE
-              WHEN REGEXP_REPLACE(
-                LOWER(NULLIF(CAST(CAST(`t3`.`icd_version` AS INT64) AS STRING), '')),
-                '[^a-z0-9.]',
-                ''
-              ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
-              THEN 9
-              WHEN REGEXP_REPLACE(
-                LOWER(NULLIF(CAST(CAST(`t3`.`icd_version` AS INT64) AS STRING), '')),
-                '[^a-z0-9.]',
-                ''
-              ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
-              THEN 10
-              ELSE -1
-            END AS `version`
-          FROM `mimiciv_hosp`.`diagnoses_icd` AS `t3`
-        ) AS `t10`
-        UNION ALL
-        SELECT
-          *
-        FROM (
-          SELECT
-            'procedures_icd' AS `file`,
-            CAST(NULL AS INT64) AS `line`,
-            'icd_code' AS `field`,
-            NULLIF(CAST(CAST(`t4`.`hadm_id` AS INT64) AS STRING), '') AS `stay`,
-            NULLIF(CAST(CAST(`t4`.`subject_id` AS INT64) AS STRING), '') AS `patient`,
-            'procedure' AS `kind`,
-            CAST(`t4`.`seq_num` AS INT64) AS `position`,
-            NULLIF(
-              REGEXP_REPLACE(`t4`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-              ''
-            ) AS `code`,
-            CASE
-              WHEN REGEXP_REPLACE(
-                LOWER(NULLIF(CAST(CAST(`t4`.`icd_version` AS INT64) AS STRING), '')),
-                '[^a-z0-9.]',
-                ''
-              ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
-              THEN 9
-              WHEN REGEXP_REPLACE(
-                LOWER(NULLIF(CAST(CAST(`t4`.`icd_version` AS INT64) AS STRING), '')),
-                '[^a-z0-9.]',
-                ''
-              ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
-              THEN 10
-              ELSE -1
-            END AS `version`
-          FROM `mimiciv_hosp`.`procedures_icd` AS `t4`
-        ) AS `t11`
-      ) AS `t14`
-      LEFT OUTER JOIN `verdicts` AS `t5`
-        ON `t14`.`kind` = `t5`.`kind`
-        AND `t14`.`version` = `t5`.`version`
-        AND `t14`.`code` = `t5`.`code`
-    ) AS `t17`
+          WHEN REGEXP_REPLACE(
+            LOWER(NULLIF(CAST(CAST(`t2`.`icd_version` AS INT64) AS STRING), '')),
+            '[^a-z0-9.]',
+            ''
+          ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
+          THEN 9
+          WHEN REGEXP_REPLACE(
+            LOWER(NULLIF(CAST(CAST(`t2`.`icd_version` AS INT64) AS STRING), '')),
+            '[^a-z0-9.]',
+            ''
+          ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
+          THEN 10
+          ELSE -1
+        END AS `version`,
+        CASE WHEN CAST(`t2`.`seq_num` AS INT64) = 1 THEN 1 ELSE CAST(NULL AS INT64) END AS `principal`
+      FROM `mimiciv_hosp`.`diagnoses_icd` AS `t2`
+    ) AS `t12`
+    UNION ALL
+    SELECT
+      *
+    FROM (
+      SELECT
+        'procedures_icd' AS `file`,
+        CAST(NULL AS INT64) AS `line`,
+        'icd_code' AS `field`,
+        NULLIF(CAST(CAST(`t3`.`hadm_id` AS INT64) AS STRING), '') AS `stay`,
+        NULLIF(CAST(CAST(`t3`.`subject_id` AS INT64) AS STRING), '') AS `patient`,
+        'procedure' AS `kind`,
+        CAST(`t3`.`seq_num` AS INT64) AS `position`,
+        NULLIF(
+          REGEXP_REPLACE(`t3`.`icd_code`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+          ''
+        ) AS `code`,
+        CASE
+          WHEN REGEXP_REPLACE(
+            LOWER(NULLIF(CAST(CAST(`t3`.`icd_version` AS INT64) AS STRING), '')),
+            '[^a-z0-9.]',
+            ''
+          ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
+          THEN 9
+          WHEN REGEXP_REPLACE(
+            LOWER(NULLIF(CAST(CAST(`t3`.`icd_version` AS INT64) AS STRING), '')),
+            '[^a-z0-9.]',
+            ''
+          ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
+          THEN 10
+          ELSE -1
+        END AS `version`,
+        CAST(NULL AS INT64) AS `principal`
+      FROM `mimiciv_hosp`.`procedures_icd` AS `t3`
+    ) AS `t13`
+  ) AS `t15`
+  LEFT OUTER JOIN `verdicts` AS `t5`
+    ON `t15`.`kind` = `t5`.`kind`
+    AND `t15`.`version` = `t5`.`version`
+    AND `t15`.`code` = `t5`.`code`
+), `t22` AS (
+  SELECT
+    `t20`.`stay`,
+    `t20`.`kind`,
+    `t20`.`code_id`,
+    MIN(`t20`.`position`) AS `position`,
+    MIN(`t20`.`line`) AS `line`,
+    MIN(`t20`.`patient`) AS `patient`,
+    MAX(`t20`.`patient`) AS `other_patient`
+  FROM (
+    SELECT
+      *
+    FROM `t16` AS `t17`
     WHERE
       `t17`.`reason` IS NULL
-  ) AS `t18`
+  ) AS `t20`
   GROUP BY
     1,
     2,
@@ -441,159 +452,335 @@ SELECT
   *
 FROM (
   SELECT
-    `t33`.`stay`,
-    `t33`.`patient`,
-    `t33`.`other_patient`,
-    `t33`.`diagnoses`,
-    `t33`.`procedures`,
-    `t16`.`sex`,
-    `t16`.`admission_type`
+    `t40`.`stay`,
+    `t40`.`patient`,
+    `t40`.`other_patient`,
+    `t40`.`diagnoses`,
+    `t40`.`procedures`,
+    `t29`.`principal_low`,
+    `t29`.`principal_high`,
+    `t26`.`age`,
+    `t26`.`sex`,
+    `t26`.`admission`
   FROM (
     SELECT
-      `t31`.`stay`,
-      `t31`.`patient`,
-      `t31`.`other_patient`,
-      `t31`.`diagnoses`,
-      `t31`.`procedures`
+      `t38`.`stay`,
+      `t38`.`patient`,
+      `t38`.`other_patient`,
+      `t38`.`diagnoses`,
+      `t38`.`procedures`
     FROM (
       SELECT
-        `t30`.`stay`,
-        MIN(`t30`.`patient`) AS `patient`,
-        MAX(`t30`.`other_patient`) AS `other_patient`,
-        ARRAY_AGG(IF(`t30`.`kind` = 'diagnosis', `t30`.`placed`, NULL) IGNORE NULLS) AS `diagnoses`,
-        ARRAY_AGG(IF(`t30`.`kind` = 'procedure', `t30`.`placed`, NULL) IGNORE NULLS) AS `procedures`,
-        COUNTIF(`t30`.`kind` = 'diagnosis') AS `diagnosis_count`,
-        COUNTIF(`t30`.`kind` = 'procedure') AS `procedure_count`
+        `t37`.`stay`,
+        MIN(`t37`.`patient`) AS `patient`,
+        MAX(`t37`.`other_patient`) AS `other_patient`,
+        ARRAY_AGG(IF(`t37`.`kind` = 'diagnosis', `t37`.`placed`, NULL) IGNORE NULLS) AS `diagnoses`,
+        ARRAY_AGG(IF(`t37`.`kind` = 'procedure', `t37`.`placed`, NULL) IGNORE NULLS) AS `procedures`,
+        COUNTIF(`t37`.`kind` = 'diagnosis') AS `diagnosis_count`,
+        COUNTIF(`t37`.`kind` = 'procedure') AS `procedure_count`
       FROM (
         SELECT
-          `t29`.`stay`,
-          `t29`.`kind`,
-          `t29`.`code_id`,
-          `t29`.`position`,
-          `t29`.`line`,
-          `t29`.`patient`,
-          `t29`.`other_patient`,
+          `t36`.`stay`,
+          `t36`.`kind`,
+          `t36`.`code_id`,
+          `t36`.`position`,
+          `t36`.`line`,
+          `t36`.`patient`,
+          `t36`.`other_patient`,
           (
             (
               ROW_NUMBER() OVER (
-                PARTITION BY `t29`.`stay`, `t29`.`kind`
-                ORDER BY COALESCE(`t29`.`position`, 4611686018427387904) ASC, COALESCE(`t29`.`line`, 0) ASC, `t29`.`code_id` ASC
+                PARTITION BY `t36`.`stay`, `t36`.`kind`
+                ORDER BY COALESCE(`t36`.`position`, 4611686018427387904) ASC, COALESCE(`t36`.`line`, 0) ASC, `t36`.`code_id` ASC
               ) - 1
             ) * 4294967296
-          ) + `t29`.`code_id` AS `placed`
+          ) + `t36`.`code_id` AS `placed`
         FROM (
           SELECT
-            `t21`.`stay`,
-            `t21`.`kind`,
-            `t21`.`code_id`,
-            `t21`.`position`,
-            `t21`.`line`,
-            `t21`.`patient`,
-            `t21`.`other_patient`
-          FROM `t19` AS `t21`
+            `t25`.`stay`,
+            `t25`.`kind`,
+            `t25`.`code_id`,
+            `t25`.`position`,
+            `t25`.`line`,
+            `t25`.`patient`,
+            `t25`.`other_patient`
+          FROM `t22` AS `t25`
           INNER JOIN (
             SELECT
-              `t22`.`stay`
+              `t27`.`stay`
             FROM (
               SELECT
-                `t20`.`stay`,
-                COUNT(DISTINCT `t20`.`kind`) AS `kinds`
-              FROM `t19` AS `t20`
+                `t23`.`stay`,
+                COUNT(DISTINCT `t23`.`kind`) AS `kinds`
+              FROM `t22` AS `t23`
               GROUP BY
                 1
-            ) AS `t22`
+            ) AS `t27`
             WHERE
-              `t22`.`kinds` = 2
-          ) AS `t24`
-            ON `t21`.`stay` = `t24`.`stay`
+              `t27`.`kinds` = 2
+          ) AS `t31`
+            ON `t25`.`stay` = `t31`.`stay`
           INNER JOIN (
             SELECT
-              `t26`.`code_id`
+              `t33`.`code_id`
             FROM (
               SELECT
-                `t25`.`code_id`,
+                `t32`.`code_id`,
                 COUNT(*) AS `stays`
               FROM (
                 SELECT
-                  `t21`.`stay`,
-                  `t21`.`kind`,
-                  `t21`.`code_id`,
-                  `t21`.`position`,
-                  `t21`.`line`,
-                  `t21`.`patient`,
-                  `t21`.`other_patient`
-                FROM `t19` AS `t21`
+                  `t25`.`stay`,
+                  `t25`.`kind`,
+                  `t25`.`code_id`,
+                  `t25`.`position`,
+                  `t25`.`line`,
+                  `t25`.`patient`,
+                  `t25`.`other_patient`
+                FROM `t22` AS `t25`
                 INNER JOIN (
                   SELECT
-                    `t22`.`stay`
+                    `t27`.`stay`
                   FROM (
                     SELECT
-                      `t20`.`stay`,
-                      COUNT(DISTINCT `t20`.`kind`) AS `kinds`
-                    FROM `t19` AS `t20`
+                      `t23`.`stay`,
+                      COUNT(DISTINCT `t23`.`kind`) AS `kinds`
+                    FROM `t22` AS `t23`
                     GROUP BY
                       1
-                  ) AS `t22`
+                  ) AS `t27`
                   WHERE
-                    `t22`.`kinds` = 2
-                ) AS `t24`
-                  ON `t21`.`stay` = `t24`.`stay`
-              ) AS `t25`
+                    `t27`.`kinds` = 2
+                ) AS `t31`
+                  ON `t25`.`stay` = `t31`.`stay`
+              ) AS `t32`
               GROUP BY
                 1
-            ) AS `t26`
+            ) AS `t33`
             WHERE
-              `t26`.`stays` >= 1
-          ) AS `t28`
-            ON `t21`.`code_id` = `t28`.`code_id`
-        ) AS `t29`
-      ) AS `t30`
+              `t33`.`stays` >= 1
+          ) AS `t35`
+            ON `t25`.`code_id` = `t35`.`code_id`
+        ) AS `t36`
+      ) AS `t37`
       GROUP BY
         1
-    ) AS `t31`
+    ) AS `t38`
     WHERE
-      `t31`.`diagnosis_count` > 0 AND `t31`.`procedure_count` > 0
-  ) AS `t33`
+      `t38`.`diagnosis_count` > 0 AND `t38`.`procedure_count` > 0
+  ) AS `t40`
   LEFT OUTER JOIN (
     SELECT
-      `t12`.`stay`,
-      MIN(`t12`.`sex`) AS `sex`,
-      MIN(`t12`.`admission_type`) AS `admission_type`
+      `t19`.`stay`,
+      MIN(
+        (
+          CAST(`t19`.`principal` AS INT64) * 4294967296
+        ) + IF(`t19`.`reason` IS NULL, `t19`.`code_id` + 1, 0)
+      ) AS `principal_low`,
+      MIN(
+        (
+          (
+            (
+              CAST(`t19`.`principal` AS INT64) * 4294967296
+            ) + 4294967296
+          ) - 1
+        ) - IF(`t19`.`reason` IS NULL, `t19`.`code_id` + 1, 0)
+      ) AS `principal_high`
     FROM (
       SELECT
-        NULLIF(CAST(`t7`.`hadm_id` AS STRING), '') AS `stay`,
-        NULLIF(
-          REGEXP_REPLACE(`t9`.`gender`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-          ''
-        ) AS `sex`,
-        NULLIF(
-          REGEXP_REPLACE(`t7`.`admission_type`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
-          ''
-        ) AS `admission_type`
-      FROM (
-        SELECT
-          CAST(NULL AS INT64) AS `line`,
-          CAST(`t0`.`hadm_id` AS INT64) AS `hadm_id`,
-          CAST(`t0`.`subject_id` AS INT64) AS `subject_id`,
-          `t0`.`admission_type`
-        FROM `mimiciv_hosp`.`admissions` AS `t0`
-      ) AS `t7`
-      LEFT OUTER JOIN (
-        SELECT
-          `t1`.`gender`,
-          NULLIF(CAST(CAST(`t1`.`subject_id` AS INT64) AS STRING), '') AS `person`
-        FROM `mimiciv_hosp`.`patients` AS `t1`
-      ) AS `t9`
-        ON NULLIF(CAST(`t7`.`subject_id` AS STRING), '') = `t9`.`person`
-    ) AS `t12`
+        *
+      FROM `t16` AS `t17`
+      WHERE
+        `t17`.`principal` IS NOT NULL AND `t17`.`kind` = 'diagnosis'
+    ) AS `t19`
     GROUP BY
       1
-  ) AS `t16`
-    ON `t33`.`stay` = `t16`.`stay`
-) AS `t34`
+  ) AS `t29`
+    ON `t40`.`stay` = `t29`.`stay`
+  LEFT OUTER JOIN (
+    SELECT
+      `t21`.`stay`,
+      CASE
+        WHEN `t21`.`age_min` = `t21`.`age_max`
+        THEN `t21`.`age_min`
+        ELSE CAST(NULL AS INT64)
+      END AS `age`,
+      CASE
+        WHEN `t21`.`sex_min` = `t21`.`sex_max`
+        THEN `t21`.`sex_min`
+        ELSE CAST(NULL AS STRING)
+      END AS `sex`,
+      CASE
+        WHEN `t21`.`admission_min` = `t21`.`admission_max`
+        THEN `t21`.`admission_min`
+        ELSE CAST(NULL AS STRING)
+      END AS `admission`
+    FROM (
+      SELECT
+        `t18`.`stay`,
+        MIN(`t18`.`age`) AS `age_min`,
+        MAX(`t18`.`age`) AS `age_max`,
+        MIN(`t18`.`sex`) AS `sex_min`,
+        MAX(`t18`.`sex`) AS `sex_max`,
+        MIN(`t18`.`admission`) AS `admission_min`,
+        MAX(`t18`.`admission`) AS `admission_max`
+      FROM (
+        SELECT
+          NULLIF(CAST(`t8`.`hadm_id` AS STRING), '') AS `stay`,
+          CASE
+            WHEN (
+              `t11`.`anchor_age` + CAST(FLOOR(
+                ieee_divide(
+                  CASE
+                    WHEN REGEXP_CONTAINS(
+                      REGEXP_REPLACE(
+                        NULLIF(
+                          REGEXP_REPLACE(`t8`.`admittime`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+                          ''
+                        ),
+                        '[ T].*$|-',
+                        ''
+                      ),
+                      '^[0-9]{8}$'
+                    )
+                    THEN CAST(REGEXP_REPLACE(
+                      NULLIF(
+                        REGEXP_REPLACE(`t8`.`admittime`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+                        ''
+                      ),
+                      '[ T].*$|-',
+                      ''
+                    ) AS INT64)
+                    ELSE CAST(NULL AS INT64)
+                  END,
+                  10000
+                )
+              ) AS INT64)
+            ) - `t11`.`anchor_year` BETWEEN 0 AND 91
+            THEN CAST((
+              `t11`.`anchor_age` + CAST(FLOOR(
+                ieee_divide(
+                  CASE
+                    WHEN REGEXP_CONTAINS(
+                      REGEXP_REPLACE(
+                        NULLIF(
+                          REGEXP_REPLACE(`t8`.`admittime`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+                          ''
+                        ),
+                        '[ T].*$|-',
+                        ''
+                      ),
+                      '^[0-9]{8}$'
+                    )
+                    THEN CAST(REGEXP_REPLACE(
+                      NULLIF(
+                        REGEXP_REPLACE(`t8`.`admittime`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+                        ''
+                      ),
+                      '[ T].*$|-',
+                      ''
+                    ) AS INT64)
+                    ELSE CAST(NULL AS INT64)
+                  END,
+                  10000
+                )
+              ) AS INT64)
+            ) - `t11`.`anchor_year` AS INT64)
+            WHEN (
+              (
+                `t11`.`anchor_age` + CAST(FLOOR(
+                  ieee_divide(
+                    CASE
+                      WHEN REGEXP_CONTAINS(
+                        REGEXP_REPLACE(
+                          NULLIF(
+                            REGEXP_REPLACE(`t8`.`admittime`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+                            ''
+                          ),
+                          '[ T].*$|-',
+                          ''
+                        ),
+                        '^[0-9]{8}$'
+                      )
+                      THEN CAST(REGEXP_REPLACE(
+                        NULLIF(
+                          REGEXP_REPLACE(`t8`.`admittime`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+                          ''
+                        ),
+                        '[ T].*$|-',
+                        ''
+                      ) AS INT64)
+                      ELSE CAST(NULL AS INT64)
+                    END,
+                    10000
+                  )
+                ) AS INT64)
+              ) - `t11`.`anchor_year`
+            ) > 91
+            THEN 91
+            ELSE CAST(NULL AS INT64)
+          END AS `age`,
+          CASE
+            WHEN LOWER(
+              NULLIF(
+                REGEXP_REPLACE(`t11`.`gender`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+                ''
+              )
+            ) IN ('f', 'female', '8532')
+            THEN 'F'
+            WHEN LOWER(
+              NULLIF(
+                REGEXP_REPLACE(`t11`.`gender`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+                ''
+              )
+            ) IN ('m', 'male', '8507')
+            THEN 'M'
+            ELSE CAST(NULL AS STRING)
+          END AS `sex`,
+          NULLIF(
+            REGEXP_REPLACE(`t8`.`admission_type`, '^[ \\t\\n\\r\\f\\x0b]+|[ \\t\\n\\r\\f\\x0b]+$', ''),
+            ''
+          ) AS `admission`
+        FROM (
+          SELECT
+            CAST(NULL AS INT64) AS `line`,
+            CAST(`t0`.`hadm_id` AS INT64) AS `hadm_id`,
+            CAST(`t0`.`subject_id` AS INT64) AS `subject_id`,
+            `t0`.`admission_type`,
+            CAST(`t0`.`admittime` AS STRING) AS `admittime`
+          FROM `mimiciv_hosp`.`admissions` AS `t0`
+        ) AS `t8`
+        LEFT OUTER JOIN (
+          SELECT
+            `t9`.`subject_id` AS `person`,
+            `t9`.`gender`,
+            `t9`.`anchor_age`,
+            `t9`.`anchor_year`
+          FROM (
+            SELECT
+              `t7`.*
+              EXCEPT (`line`)
+            FROM (
+              SELECT
+                CAST(NULL AS INT64) AS `line`,
+                CAST(`t4`.`subject_id` AS INT64) AS `subject_id`,
+                `t4`.`gender`,
+                CAST(`t4`.`anchor_age` AS INT64) AS `anchor_age`,
+                CAST(`t4`.`anchor_year` AS INT64) AS `anchor_year`
+              FROM `mimiciv_hosp`.`patients` AS `t4`
+            ) AS `t7`
+          ) AS `t9`
+        ) AS `t11`
+          ON NULLIF(CAST(`t8`.`subject_id` AS STRING), '') = NULLIF(CAST(`t11`.`person` AS STRING), '')
+      ) AS `t18`
+      GROUP BY
+        1
+    ) AS `t21`
+  ) AS `t26`
+    ON `t40`.`stay` = `t26`.`stay`
+) AS `t41`
 ORDER BY
-  LENGTH(`t34`.`stay`) ASC NULLS LAST,
-  `t34`.`stay` ASC NULLS LAST;
+  LENGTH(`t41`.`stay`) ASC NULLS LAST,
+  `t41`.`stay` ASC NULLS LAST;
 
 WITH `t6` AS (
   SELECT
@@ -625,7 +812,8 @@ WITH `t6` AS (
         ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
         THEN 10
         ELSE -1
-      END AS `version`
+      END AS `version`,
+      CASE WHEN CAST(`t0`.`seq_num` AS INT64) = 1 THEN 1 ELSE CAST(NULL AS INT64) END AS `principal`
     FROM `mimiciv_hosp`.`diagnoses_icd` AS `t0`
   ) AS `t4`
   UNION ALL
@@ -658,7 +846,8 @@ WITH `t6` AS (
         ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
         THEN 10
         ELSE -1
-      END AS `version`
+      END AS `version`,
+      CAST(NULL AS INT64) AS `principal`
     FROM `mimiciv_hosp`.`procedures_icd` AS `t1`
   ) AS `t5`
 ), `t11` AS (
@@ -672,6 +861,7 @@ WITH `t6` AS (
     `t8`.`position`,
     `t8`.`code`,
     `t8`.`version`,
+    `t8`.`principal`,
     `t3`.`code_id`,
     CASE
       WHEN `t8`.`stay` IS NULL

@@ -33,12 +33,12 @@ TABLES = f"""
 CREATE SCHEMA mimiciv_hosp;
 CREATE TABLE mimiciv_hosp.diagnoses_icd ({CODES});
 CREATE TABLE mimiciv_hosp.procedures_icd ({CODES});
-CREATE TABLE mimiciv_hosp.admissions (subject_id INT, hadm_id INT, admission_type VARCHAR);
-CREATE TABLE mimiciv_hosp.patients (subject_id INT, gender VARCHAR);
+CREATE TABLE mimiciv_hosp.admissions (subject_id INT, hadm_id INT, admittime TIMESTAMP, admission_type VARCHAR);
+CREATE TABLE mimiciv_hosp.patients (subject_id INT, gender VARCHAR, anchor_age INT, anchor_year INT);
 INSERT INTO mimiciv_hosp.diagnoses_icd VALUES (1, 1, 2, 'I509', 10), (1, 1, 1, 'N186', 10), (2, 2, 1, 'nope', 10);
 INSERT INTO mimiciv_hosp.procedures_icd VALUES (1, 1, 1, '5A1D70Z', 10);
-INSERT INTO mimiciv_hosp.admissions VALUES (1, 1, 'URGENT');
-INSERT INTO mimiciv_hosp.patients VALUES (1, 'F');
+INSERT INTO mimiciv_hosp.admissions VALUES (1, 1, '2182-03-01 10:00:00', 'URGENT');
+INSERT INTO mimiciv_hosp.patients VALUES (1, 'F', 60, 2180);
 """
 
 
@@ -92,8 +92,10 @@ def asked(held: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[st
             "patient_id": "1",
             "diagnoses": ["icd10cm:N186", "icd10cm:I509"],
             "procedures": ["icd10pcs:5A1D70Z"],
+            "principal": "icd10cm:N186",
+            "age": 62,
             "sex": "F",
-            "admission_type": "URGENT",
+            "admission": "urgent",
         }
     ]
     return queries

@@ -77,7 +77,7 @@ def test_the_right_to_read_is_enough_and_nothing_is_created(
     prepared = prepare("mimic3", schema, tmp_path / "C.parquet", engine=url)
     assert relations(postgres) == before
     assert stays(prepared.path) == EXPECTED
-    assert pq.read_table(prepared.path).column("admission_type").to_pylist() == ["URGENT", "ELECTIVE"]
+    assert pq.read_table(prepared.path).column("admission").to_pylist() == ["urgent", "elective"]
     assert SECRET.encode() not in prepared.path.read_bytes() + prepared.rejects_path.read_bytes()
 
 

@@ -120,7 +120,12 @@ def test_lower_case_names_gzip_and_context(tmp_path: Path) -> None:
     prepared = run("mimic3", folder, tmp_path)
     context = Cohort.load(prepared.path).context
     assert context is not None
-    assert context.to_pydict() == {"sex": ["F", "M"], "admission_type": ["EMERGENCY", None]}
+    assert context.to_pydict() == {
+        "principal": ["icd9cm:4280", "icd9cm:V5867"],
+        "age": [None, None],
+        "sex": ["F", "M"],
+        "admission": ["emergency", None],
+    }
 
 
 def test_crlf_mark_blank_lines_and_broken_lines(tmp_path: Path) -> None:
@@ -218,10 +223,11 @@ def test_nhds(tmp_path: Path) -> None:
     assert cohort.patient_ids is None
     assert cohort.context is not None
     assert cohort.context.to_pydict() == {
+        "principal": ["icd9cm:0389", "icd9cm:4280"],
         "age": [45, 0],
         "sex": ["F", "M"],
         "region": ["South", "South"],
-        "admission_type": ["emergency", "emergency"],
+        "admission": ["emergency", "emergency"],
     }
 
 
@@ -299,7 +305,8 @@ def test_table_long_with_a_kind_column(tmp_path: Path) -> None:
     assert stays(prepared) == EXPECTED
     assert prepared.counts.rejected == {"missing_kind": 1}
     assert "stay = encounter_id (guessed)" in prepared.notes[0]
-    assert "ICD-9 (guessed" in prepared.notes[1]
+    assert prepared.notes[1] == "own.csv: the diagnosis whose seq is 1 is the stay's principal diagnosis."
+    assert "ICD-9 (guessed" in prepared.notes[2]
 
 
 def test_table_long_in_two_files_with_named_columns(tmp_path: Path) -> None:

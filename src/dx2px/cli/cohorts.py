@@ -69,7 +69,10 @@ def prepare(
     ] = None,
     order_column: Annotated[
         str | None,
-        typer.Option(help="Column with the position of the code in its stay.", rich_help_panel=COLUMNS),
+        typer.Option(
+            help="Column with the position of the code in its stay; the first diagnosis is the principal one.",
+            rich_help_panel=COLUMNS,
+        ),
     ] = None,
     diagnosis_columns: Annotated[
         str | None,
@@ -81,6 +84,32 @@ def prepare(
     procedure_columns: Annotated[
         str | None,
         typer.Option(help="Procedure columns, in the same way, such as 'px*'.", rich_help_panel=COLUMNS),
+    ] = None,
+    principal: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with the principal diagnosis, if there is one stay per row. Its code becomes the first "
+            "diagnosis. Not guessed.",
+            metavar="COLUMN",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    age: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with the age at admission, in years.", metavar="COLUMN", rich_help_panel=COLUMNS
+        ),
+    ] = None,
+    sex: Annotated[
+        str | None, typer.Option(help="Column with the sex.", metavar="COLUMN", rich_help_panel=COLUMNS)
+    ] = None,
+    admission: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with the type of admission, such as emergency.",
+            metavar="COLUMN",
+            rich_help_panel=COLUMNS,
+        ),
     ] = None,
     procedures_file: Annotated[
         str | None,
@@ -114,8 +143,11 @@ def prepare(
         "procedure_columns": _names(procedure_columns),
         "procedures_file": procedures_file,
     }
+    context = {"principal": principal, "age": age, "sex": sex, "admission": admission}
     if source.value != "table":
-        refuse_options([name for name, value in named.items() if value], f"the source {source.value}")
+        given = [name for name, value in (named | context).items() if value]
+        refuse_options(given, f"the source {source.value}")
+    named |= {f"{role}_column": column for role, column in context.items()}
     options = SourceOptions(icd=icd.value if icd else None, **named)
     with working(f"prepare {source.value}") as say:
         prepared = run(
@@ -221,6 +253,11 @@ def show_summary(summary: Summary, name: str) -> None:
         f"{name}: {summary.stays:,} stays{patients}",
         ["", "codes", "mean per stay", "median", "most", "stays with the rarest code"],
         [[name, k.codes, k.mean, k.median, k.most, k.rarest] for name, k in kinds.items()],
+    )
+    print_table(
+        "Known about the stays",
+        ["", "stays", "share of stays"],
+        [[name, stays, f"{stays / max(summary.stays, 1):.1%}"] for name, stays in summary.known.items()],
     )
     for kind, numbers in kinds.items():
         if numbers.frequent:

@@ -9,7 +9,9 @@ from typing import Any
 import ibis
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from dx2px.cohort.context import CONTEXT
 from dx2px.cohort.engines import Engine
 from dx2px.cohort.engines.engine import BATCH_ROWS
 from dx2px.cohort.verdicts import MISSING_CODE, MISSING_KIND, MISSING_STAY, NOT_ICD_VOCABULARY, Verdict
@@ -92,8 +94,29 @@ def _with_key(codes: Any, key: str, chosen: Any) -> Any:
     return codes.inner_join(chosen.select(key), key).select(codes.columns)
 
 
-def gather(codes: Any, context: Any | None) -> Any:
-    """One row per stay, codes in the source's order; stays that lost all codes of a kind are left out."""
+def principals(judged: Judged, version: int | None) -> Any:
+    """The principal diagnosis of each stay that has one marked, as two numbers that `_principal` reads.
+
+    All marked entries count, whether they can be used or not: a stay whose principal diagnosis was rejected, or is of
+    another ICD version than the one wanted, must not get another diagnosis in its place.
+    """
+    marked = judged.entries
+    marked = marked.filter(marked.principal.notnull() & (marked.kind == "diagnosis"))
+    usable = marked.reason.isnull()
+    if version is not None:
+        usable &= marked.version == version
+    number = ibis.ifelse(usable, marked.code_id + 1, 0)  # 0: a code that cannot be used
+    rank = marked.principal.cast("int64") * PLACE  # the lowest rank wins
+    return marked.group_by("stay").agg(
+        principal_low=(rank + number).min(), principal_high=(rank + PLACE - 1 - number).min()
+    )
+
+
+def gather(codes: Any, *contexts: Any) -> Any:
+    """One row per stay, codes in the source's order; stays that lost all codes of a kind are left out.
+
+    The contexts are tables with at most one row per stay.
+    """
     # Not every engine can collect a list in order, so each code carries its place with it; see `_in_order`.
     order = [codes.position.fill_null(LAST), codes.line.fill_null(0), codes.code_id]
     place = ibis.row_number().over(group_by=["stay", "kind"], order_by=order)
@@ -109,7 +132,7 @@ def gather(codes: Any, context: Any | None) -> Any:
     )
     stays = stays.filter((stays.diagnosis_count > 0) & (stays.procedure_count > 0))
     stays = stays.drop("diagnosis_count", "procedure_count")
-    if context is not None:
+    for context in contexts:
         joined = stays.left_join(context, "stay")
         stays = joined.select([name for name in joined.columns if name != "stay_right"])
     # Ids are text. Shorter ones first puts whole numbers in their natural order, on every engine.
@@ -117,7 +140,7 @@ def gather(codes: Any, context: Any | None) -> Any:
 
 
 def stay_batches(engine: Engine, stays: Any, codes: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    """The stays in Arrow batches of equal size, with code numbers turned into canonical text."""
+    """The stays in Arrow batches of equal size, with code numbers turned into text and all context columns."""
     text = pa.array(codes, pa.string())
     for batch in even(engine.batches(stays), BATCH_ROWS):
         columns = {name: batch.column(name) for name in batch.schema.names}
@@ -125,6 +148,11 @@ def stay_batches(engine: Engine, stays: Any, codes: tuple[str, ...]) -> Iterator
         columns["patient_id"] = columns.pop("patient")
         for name in ("diagnoses", "procedures"):
             columns[name] = _in_order(columns[name], text)
+        columns["principal"] = _principal(columns.pop("principal_low"), columns.pop("principal_high"), text)
+        for name in set(CONTEXT.names) - set(columns):
+            columns[name] = pa.nulls(batch.num_rows, CONTEXT.field(name).type)
+        # Engines differ in how they lower letters beyond A to Z.
+        columns["admission"] = pc.utf8_lower(columns["admission"])
         yield pa.record_batch(columns)
 
 
@@ -149,3 +177,10 @@ def _in_order(lists: pa.ListArray, text: pa.Array) -> pa.ListArray:
     numbers = placed[np.lexsort((placed, stay))] % PLACE
     starts = pa.array(offsets - offsets[0], pa.int32())
     return pa.ListArray.from_arrays(starts, text.take(pa.array(numbers)))
+
+
+def _principal(low: pa.Array, high: pa.Array, text: pa.Array) -> pa.Array:
+    """The code that both numbers mean; null if they mean two, or one that cannot be used."""
+    first, last = (numbers.fill_null(0).to_numpy(zero_copy_only=False) % PLACE for numbers in (low, high))
+    agreed = (first > 0) & (first == PLACE - 1 - last)
+    return text.take(pa.array(first - 1, mask=~agreed))

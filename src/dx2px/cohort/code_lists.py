@@ -50,7 +50,7 @@ def list_problems(lists: Ragged, name: str) -> list[str]:
 
 def code_problems(vocabulary: Vocabulary, kind: Kind) -> list[str]:
     """What is wrong with the codes themselves: each must be canonical text of its kind."""
-    wrong = [code for code in vocabulary if not _is_canonical(code, kind)]
+    wrong = [code for code in vocabulary if not is_canonical(code, kind)]
     if not wrong:
         return []
     codes = counted(
@@ -66,7 +66,8 @@ def refuse(where: str, problems: Iterable[str]) -> None:
         raise CohortError(f"{where} cannot be used as a cohort: {found}.")
 
 
-def _is_canonical(code: str, kind: Kind) -> bool:
+def is_canonical(code: str, kind: Kind) -> bool:
+    """Whether the text is a canonical code of this kind."""
     try:
         system, bare = split(code)
     except CodeError:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dx2px.cohort.code_lists import code_problems, list_array, list_problems, numbered, refuse
+from dx2px.cohort.context import context_problems, context_table, in_contract_types
 from dx2px.cohort.file import CODE_LISTS, CohortFile, CohortWriter
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CohortError
@@ -34,7 +35,8 @@ class Cohort:
         procedures: The procedures of each stay, as indices into `procedure_vocabulary`.
         diagnosis_vocabulary: All diagnosis codes.
         procedure_vocabulary: All procedure codes.
-        context: Further columns, one row per stay: age, sex, admission type, whatever the source has.
+        context: Further columns, one row per stay: `principal`, `age`, `sex`, `admission` where they are known, and
+            whatever else the source has.
         provenance: Source, settings and counts of `prepare`.
     """
 
@@ -64,6 +66,10 @@ class Cohort:
         *,
         stay_ids: Sequence[str] | None = None,
         patient_ids: Sequence[str | None] | None = None,
+        principal: Sequence[str | None] | None = None,
+        age: Sequence[int | None] | None = None,
+        sex: Sequence[str | None] | None = None,
+        admission: Sequence[str | None] | None = None,
     ) -> Cohort:
         """Make a cohort from lists of canonical codes.
 
@@ -72,9 +78,14 @@ class Cohort:
             procedures: One list of codes per stay, in the same order.
             stay_ids: One id per stay; numbers from 1 by default.
             patient_ids: One id per stay, None where it is unknown.
+            principal: The principal diagnosis of each stay as a canonical code, None where it is unknown.
+            age: Whole years at admission.
+            sex: `F` or `M`.
+            admission: The type of admission, in lower case.
 
         Raises:
-            CohortError: The numbers of lists differ, a list is empty or has a code twice, or a code is not canonical.
+            CohortError: The numbers of lists differ, a list is empty or has a code twice, a code is not canonical, or
+                one of the last four holds something else.
         """
         if len(diagnoses) != len(procedures):
             raise CohortError(
@@ -84,6 +95,10 @@ class Cohort:
         ids = [str(row + 1) for row in range(len(diagnoses))] if stay_ids is None else stay_ids
         dx_vocabulary = Vocabulary.sorted(code for codes in diagnoses for code in codes)
         px_vocabulary = Vocabulary.sorted(code for codes in procedures for code in codes)
+        context, problems = context_table(
+            {"principal": principal, "age": age, "sex": sex, "admission": admission}, len(diagnoses)
+        )
+        refuse("These lists", problems)
         cohort = cls(
             stay_ids=pa.chunked_array([pa.array(ids, pa.string())]),
             patient_ids=None
@@ -93,6 +108,7 @@ class Cohort:
             procedures=Ragged.from_lists([px_vocabulary.index(c) for c in codes] for codes in procedures),
             diagnosis_vocabulary=dx_vocabulary,
             procedure_vocabulary=px_vocabulary,
+            context=context,
         )
         _check_stays(cohort, "These lists")
         return cohort
@@ -126,7 +142,7 @@ class Cohort:
             procedures=procedures,
             diagnosis_vocabulary=dx_vocabulary,
             procedure_vocabulary=px_vocabulary,
-            context=table.select(file.context_columns) if file.context_columns else None,
+            context=in_contract_types(table.select(file.context_columns)) if file.context_columns else None,
             provenance=file.provenance,
         )
         _check_stays(cohort, file.path)
@@ -238,7 +254,7 @@ class _ListReader:
 
 
 def _check_stays(cohort: Cohort, where: str) -> None:
-    """Every stay has both kinds of code, each code once; codes are canonical text of the right kind."""
+    """Every stay has both kinds of code, each code once; codes and context are what they must be."""
     refuse(
         where,
         [
@@ -246,5 +262,6 @@ def _check_stays(cohort: Cohort, where: str) -> None:
             *list_problems(cohort.procedures, "procedures"),
             *code_problems(cohort.diagnosis_vocabulary, "diagnosis"),
             *code_problems(cohort.procedure_vocabulary, "procedure"),
+            *([] if cohort.context is None else context_problems(cohort.context)),
         ],
     )

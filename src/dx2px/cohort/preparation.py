@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from dx2px.cohort import assembly
 from dx2px.cohort.accounting import Counts, Prepared
+from dx2px.cohort.context import CONTEXT
 from dx2px.cohort.counting_writer import CountingWriter
 from dx2px.cohort.engines import Engine, open_engine
 from dx2px.cohort.file import CohortWriter, beside
@@ -145,7 +146,9 @@ class _Job:
             write_rejects(self.engine, judged, found, self.tables.staged, draft)
             with CohortWriter(self.out, self._context_schema(extract)) as writer:
                 sink = CountingWriter(writer)
-                stays = assembly.gather(chosen.kept, extract.context)
+                principals = assembly.principals(judged, self.options.version)
+                context = [] if extract.context is None else [extract.context]
+                stays = assembly.gather(chosen.kept, principals, *context)
                 for batch in assembly.stay_batches(self.engine, stays, judged.codes):
                     sink.add(batch)
                 counts = self._counts(extract, judged, chosen, rejected, usable, verdicts, sink)
@@ -265,10 +268,10 @@ class _Job:
                 "they were read. Run it again when nobody is writing to them."
             ) from None
 
-    def _context_schema(self, extract: Extract) -> pa.Schema | None:
-        if extract.context is None:
-            return None
-        return pa.schema([field for field in extract.context.schema().to_pyarrow() if field.name != "stay"])
+    def _context_schema(self, extract: Extract) -> pa.Schema:
+        """The columns that every cohort has, then what else the source knows."""
+        more = [] if extract.context is None else extract.context.schema().to_pyarrow()
+        return pa.schema([*CONTEXT, *(f for f in more if f.name not in ("stay", *CONTEXT.names))])
 
     def _provenance(self, counts: Counts) -> dict[str, Any]:
         settings = {"min_count": self.min_count, **{k: v for k, v in asdict(self.options).items() if v}}

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dx2px.cohort.code_lists import code_problems, list_problems, numbered, refuse
 from dx2px.cohort.cohort import Cohort
+from dx2px.cohort.context import CONTEXT, context_problems, in_contract_types
 from dx2px.cohort.file import CODE_LISTS, CohortFile
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CohortError
@@ -75,7 +76,7 @@ class CohortStream:
             procedures=procedures,
             diagnosis_vocabulary=self.diagnosis_vocabulary,
             procedure_vocabulary=self.procedure_vocabulary,
-            context=table.select(context) if context else None,
+            context=in_contract_types(table.select(context)) if context else None,
             provenance=self.provenance,
         )
 
@@ -88,8 +89,10 @@ class CohortStream:
         """Read the file once for its vocabularies and whether patients are known, and check every stay."""
         seen: dict[str, set[str]] = {name: set() for name in CODE_LISTS}
         problems: set[str] = set()  # a set, since every row group may report the same one
+        context = [name for name in self._file.context_columns if name in CONTEXT.names]
         for number in range(len(self.group_sizes)):
-            table = self._file.group(number, ("patient_id", *CODE_LISTS))
+            table = self._file.group(number, ("patient_id", *CODE_LISTS, *context))
+            problems.update(context_problems(in_contract_types(table.select(context))))
             patients = table.column("patient_id")
             self.has_patients |= patients.null_count < len(patients)
             for name in CODE_LISTS:

@@ -1,4 +1,4 @@
-"""A cohort in numbers: counts, codes per stay, most frequent codes, histograms of stays by number of codes."""
+"""A cohort in numbers: counts, codes per stay, most frequent codes, histograms by number of codes, what is known."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dx2px.codes import dotted, title
 from dx2px.cohort.cohort import Cohort
+from dx2px.cohort.context import CONTEXT
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.ragged import Ragged
 
@@ -67,6 +68,7 @@ class Summary:
         patients: Number of patients; None if the source does not identify them.
         diagnoses: The diagnoses in numbers.
         procedures: The procedures in numbers.
+        known: For `principal`, `age`, `sex` and `admission`, the number of stays for which it is known.
         source: The source that the cohort was prepared from, if known.
         settings: The settings of the preparation.
     """
@@ -75,6 +77,7 @@ class Summary:
     patients: int | None
     diagnoses: KindSummary
     procedures: KindSummary
+    known: dict[str, int]
     source: str | None
     settings: dict[str, Any]
 
@@ -99,9 +102,16 @@ def describe(cohort: Cohort, top: int = 10) -> Summary:
         patients=None if patients is None else len(patients.drop_null().unique()),
         diagnoses=_kind(cohort.diagnoses, cohort.diagnosis_vocabulary, cohort.diagnosis_counts, top),
         procedures=_kind(cohort.procedures, cohort.procedure_vocabulary, cohort.procedure_counts, top),
+        known={name: _known(cohort, name) for name in CONTEXT.names},
         source=cohort.provenance.get("source"),
         settings=dict(cohort.provenance.get("settings", {})),
     )
+
+
+def _known(cohort: Cohort, name: str) -> int:
+    if cohort.context is None or name not in cohort.context.column_names:
+        return 0
+    return len(cohort) - int(cohort.context.column(name).null_count)
 
 
 def _kind(lists: Ragged, vocabulary: Vocabulary, counts: NDArray[np.int64], top: int) -> KindSummary:

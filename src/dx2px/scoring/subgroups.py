@@ -33,13 +33,18 @@ class Subgroup:
 
 
 def subgroups(metrics: Metrics, stays: Cohort, seed: int = 0) -> list[Subgroup]:
-    """Every group of every context column of the measured stays."""
+    """Every group of every context column that is known for some of the measured stays.
+
+    The principal diagnosis is a code, which has too many values to make groups.
+    """
     if stays.context is None:
         return []
     rng = np.random.default_rng(seed)
     f1, recall = metrics.f1[:, metrics.at.index(5)], metrics.recall[:, metrics.at.index(10)]
     found = []
     for column in stays.context.column_names:
+        if column == "principal" or stays.context.column(column).null_count == len(stays):
+            continue
         for group, members in _published(_labels(stays.context, column)):
             mean, margin = _mean(100 * f1[members], rng)
             found.append(

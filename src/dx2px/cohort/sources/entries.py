@@ -11,6 +11,8 @@
 | position | the order among the stay's codes of this kind, or null                   |
 | code     | the code as written, without surrounding blanks; null if there is none   |
 | version  | 9 or 10; NOT_ICD for another vocabulary; null if the source gives none   |
+| principal| PRINCIPAL if the source calls it the stay's principal diagnosis, else    |
+|          | null; LESS_PRINCIPAL counts only in a stay that has no PRINCIPAL         |
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import ibis
 from dx2px.codes import Kind
 
 NOT_ICD = -1
+PRINCIPAL, LESS_PRINCIPAL = 1, 2
 # Patterns that every engine reads the same way. Blanks are removed by pattern as well, because on Spark Ibis' `strip`
 # also removes the letters v and f (it takes \v and \f literally).
 BLANKS = r"[ \t\n\r\f\x0b]+"
@@ -87,8 +90,9 @@ def entries_of(
     patient: Any = None,
     position: Any = None,
     version: Any = None,
+    principal: Any = None,
 ) -> Any:
-    """The entries of a table with one code per row."""
+    """The entries of a table with one code per row; `principal` is a condition or a column of numbers, as above."""
     null = ibis.null()
     return table.select(
         file=ibis.literal(file),
@@ -102,7 +106,14 @@ def entries_of(
         version=null.cast("int8")
         if version is None
         else (ibis.literal(version, "int8") if isinstance(version, int) else version),
+        principal=null.cast("int8") if principal is None else _mark(principal),
     )
+
+
+def _mark(principal: Any) -> Any:
+    if not principal.type().is_boolean():
+        return principal.cast("int8")
+    return ibis.cases((principal, ibis.literal(PRINCIPAL, "int8")), else_=ibis.null("int8"))
 
 
 def wide_entries(
@@ -114,8 +125,12 @@ def wide_entries(
     stay: str,
     patient: str | None = None,
     version: Any = None,
+    principal: str | None = None,
 ) -> Any:
-    """The entries of a table with one stay per row and its codes in several columns; blank cells are skipped."""
+    """The entries of a table with one stay per row and its codes in several columns; blank cells are skipped.
+
+    `principal` is the one of the columns that holds the principal diagnosis.
+    """
     keys = [table[stay].name("stay_"), table.line]
     if patient is not None:
         keys.append(table[patient].name("patient_"))
@@ -132,4 +147,5 @@ def wide_entries(
         position=long.place_,
         code=long.code_,
         version=version,
+        principal=None if principal is None else long.place_ == columns.index(principal),
     )

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from dx2px.cohort.sources.entries import Extract
-from dx2px.cohort.sources.mimic import CodeTables, read_code_tables
+from typing import Any
+
+from dx2px.cohort.sources.entries import Extract, whole_number
+from dx2px.cohort.sources.mimic import ADMITTED, Layout, read_code_tables
 from dx2px.cohort.sources.source_options import SourceOptions
 from dx2px.cohort.sources.source_tables import Tables
+from dx2px.cohort.sources.stay_context import year_of
 
-LAYOUT = CodeTables(code="icd_code", version="icd_version")
+
+def _age(stays: Any) -> Any:
+    """The age in the anchor year, moved to the year of admission: MIMIC-IV has no dates of birth."""
+    return whole_number(stays.anchor_age) + year_of(stays[ADMITTED]) - whole_number(stays.anchor_year)
+
+
+LAYOUT = Layout(
+    code="icd_code",
+    version="icd_version",
+    age_columns=("anchor_age", "anchor_year"),
+    age=_age,
+    oldest=91,
+    ages="Ages are counted in calendar years from the anchor year. The source gives everyone above 89 the age 91, so no "
+    "age is above that.",
+)
 
 
 def extract(tables: Tables, options: SourceOptions) -> Extract:

@@ -13,12 +13,13 @@ WIDTH = 149
 DIAGNOSES = {f"diagnosis_{n + 1}": slice(27 + 5 * n, 32 + 5 * n) for n in range(15)}
 PROCEDURES = {f"procedure_{n + 1}": slice(102 + 4 * n, 106 + 4 * n) for n in range(8)}
 FIELDS: dict[Kind, dict[str, slice]] = {"diagnosis": DIAGNOSES, "procedure": PROCEDURES}
+PRINCIPAL = "diagnosis_1"
 CONTEXT = {
     "age_unit": slice(3, 4),
     "age": slice(4, 6),
     "sex": slice(6, 7),
     "region": slice(17, 18),
-    "admission_type": slice(141, 142),
+    "admission": slice(141, 142),
 }
 DAYS_OF_AGE_UNIT = {"1": 365.25, "2": 365.25 / 12, "3": 1.0}
 SEX = {"1": "M", "2": "F"}
@@ -27,12 +28,20 @@ ADMISSION = {"1": "emergency", "2": "urgent", "3": "elective", "4": "newborn", "
 
 
 def extract(tables: Tables, options: SourceOptions) -> Extract:
-    """Entries of all diagnosis and procedure fields; age in years, sex, region, admission type as context."""
+    """Entries of all diagnosis and procedure fields, the first diagnosis being the principal one; context."""
     path = tables.matching("NHDS*")[0]
     table = tables.read_fixed_width(path, WIDTH, CONTEXT | DIAGNOSES | PROCEDURES)
     table = table.mutate(stay=table.line.cast("string"))
     entries = [
-        wide_entries(table, file=path.name, kind=kind, columns=list(columns), stay="stay", version=9)
+        wide_entries(
+            table,
+            file=path.name,
+            kind=kind,
+            columns=list(columns),
+            stay="stay",
+            version=9,
+            principal=PRINCIPAL if PRINCIPAL in columns else None,
+        )
         for kind, columns in FIELDS.items()
     ]
     days = table.age_unit.cases(*DAYS_OF_AGE_UNIT.items(), else_=ibis.null())
@@ -41,7 +50,7 @@ def extract(tables: Tables, options: SourceOptions) -> Extract:
         age=(whole_number(table.age) * days / 365.25).floor().cast("int32"),
         sex=table.sex.cases(*SEX.items(), else_=ibis.null()),
         region=table.region.cases(*REGION.items(), else_=ibis.null()),
-        admission_type=table.admission_type.cases(*ADMISSION.items(), else_=ibis.null()),
+        admission=table.admission.cases(*ADMISSION.items(), else_=ibis.null()),
     )
     # Taking the cells apart costs more than reading the entries back, and three later steps need them.
     kept = tables.engine.keep("entries", ibis.union(*entries))

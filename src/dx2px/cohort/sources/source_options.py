@@ -23,9 +23,15 @@ class SourceOptions:
         code_column: The column with the code, in a table with one code per row.
         kind_column: The column that says whether a code is a diagnosis or a procedure.
         system_column: The column with the coding system or the ICD version of a code.
-        order_column: The column with a code's place among the stay's codes.
+        order_column: The column with a code's place among the stay's codes. The diagnosis at the first place counts
+            as the principal one.
         diagnosis_columns: The columns with diagnoses, in a table with one stay per row; `dx*` means all that match.
         procedure_columns: The columns with procedures, likewise.
+        principal_column: The column with the principal diagnosis, in a table with one stay per row. Its code is read as
+            the stay's first diagnosis. This column is never guessed.
+        age_column: The column with the age in years at admission.
+        sex_column: The column with the sex.
+        admission_column: The column with the type of admission.
         procedures_file: The file with the procedures, if diagnoses and procedures are in separate files.
     """
 
@@ -38,6 +44,10 @@ class SourceOptions:
     order_column: str | None = None
     diagnosis_columns: tuple[str, ...] = ()
     procedure_columns: tuple[str, ...] = ()
+    principal_column: str | None = None
+    age_column: str | None = None
+    sex_column: str | None = None
+    admission_column: str | None = None
     procedures_file: str | None = None
 
     @property

@@ -15,6 +15,7 @@ from dx2px.cohort.sources.source_tables import Tables
 
 STAY, PATIENT = "clm_id", "desynpuf_id"
 DIAGNOSES = [f"icd9_dgns_cd_{n}" for n in range(1, 11)]
+PRINCIPAL = DIAGNOSES[0]
 PROCEDURE = "icd9_prcdr_cd_1"
 DISTRUSTED = [f"icd9_prcdr_cd_{n}" for n in range(2, 7)]
 
@@ -29,7 +30,14 @@ def extract(tables: Tables, options: SourceOptions) -> Extract:
         for kind, columns in columns_of.items():
             parts.append(
                 wide_entries(
-                    table, file=path.name, kind=kind, columns=columns, stay=STAY, patient=PATIENT, version=9
+                    table,
+                    file=path.name,
+                    kind=kind,
+                    columns=columns,
+                    stay=STAY,
+                    patient=PATIENT,
+                    version=9,
+                    principal=PRINCIPAL if PRINCIPAL in columns else None,
                 )
             )
         filled = [text(table[name]).notnull().sum() for name in DISTRUSTED if name in table.columns]

@@ -5,7 +5,8 @@ long   one code per row: stay, code [, system] [, patient] [, order]; one file f
 wide   one stay per row: numbered columns such as dx1 … dx15 and px1 … px8
 lists  one stay per row: two columns that hold lists (Parquet), or several codes separated by ; | , or blanks (CSV)
 
-Columns that the user does not name are guessed from usual names, and the guess is reported.
+Columns that the user does not name are guessed from usual names, and the guess is reported. The principal diagnosis is
+the first one by an order column (long), or the one in a column that the user names (wide, lists).
 """
 
 from __future__ import annotations
@@ -18,9 +19,17 @@ from typing import Any
 import ibis
 
 from dx2px.codes import Kind
-from dx2px.cohort.sources.entries import Extract, entries_of, stripped, version_of, wide_entries
+from dx2px.cohort.sources.entries import (
+    Extract,
+    entries_of,
+    stripped,
+    version_of,
+    whole_number,
+    wide_entries,
+)
 from dx2px.cohort.sources.source_options import SourceOptions
 from dx2px.cohort.sources.source_tables import Tables
+from dx2px.cohort.sources.table_context import USUAL_CONTEXT, first_place, stay_context
 from dx2px.errors import CohortError
 from dx2px.words import counted
 
@@ -32,6 +41,7 @@ USUAL_NAMES = {
     "kind": "kind code_kind code_type type",
     "system": "system code_system icd_version version vocabulary vocabulary_id",
     "order": "seq_num sequence position rank order seq",
+    **USUAL_CONTEXT,
 }
 USUAL_LISTS: dict[Kind, str] = {
     "diagnosis": "diagnoses diagnosis dx diagnosis_codes dx_codes",
@@ -60,7 +70,7 @@ def extract(tables: Tables, options: SourceOptions) -> Extract:
         parts = reader.single()
     notes = [note for reader in readers.values() for note in reader.notes]
     numeric = frozenset[Kind]().union(*(reader.numeric for reader in readers.values()))
-    return Extract(ibis.union(*parts), notes=tuple(notes), numeric=numeric)
+    return Extract(ibis.union(*parts), readers["diagnosis"].context, tuple(notes), numeric=numeric)
 
 
 def _files(tables: Tables, options: SourceOptions) -> Any | dict[Kind, Any]:
@@ -82,6 +92,7 @@ class _Reader:
     options: SourceOptions
     notes: list[str] = field(default_factory=list)
     numeric: set[Kind] = field(default_factory=set)
+    context: Any | None = None  # of the stays; of two files, the one with the diagnoses gives it
 
     def __post_init__(self) -> None:
         self.types = self.tables.columns(self.path)
@@ -103,15 +114,21 @@ class _Reader:
         return self._long(kind)
 
     def _long(self, kind: Kind | None) -> Any:
+        if self.options.principal_column is not None:
+            raise CohortError(
+                f"{self.path.name} has one code per row, so no column can hold the principal diagnosis of a stay; "
+                "leave out --principal. An order column says which diagnosis is the first."
+            )
         stay, code = self._need("stay"), self._need("code")
         others = {role: self._column(role) for role in ("patient", "system", "order")}
         kinds = None if kind else self._need("kind")
-        wanted = [stay, code, *(name for name in (*others.values(), kinds) if name)]
+        named = {"stay": stay, "code": code, "kind": kinds, **others}
+        context = {} if kind == "procedure" else self._context_columns(named)
+        wanted = [name for name in (*named.values(), *context.values()) if name]
         table = self.tables.read(self.path, list(dict.fromkeys(wanted)))
         self._remember_numbers([code], [kind] if kind else list(KIND_WORDS))
-        self.notes.append(
-            f"{self.path.name}: " + self._described({"stay": stay, "code": code, "kind": kinds, **others})
-        )
+        self.notes.append(f"{self.path.name}: " + self._described(named | context))
+        self.context = stay_context(self.tables.engine, table, stay, context)
         return entries_of(
             table,
             file=self.path.name,
@@ -122,26 +139,58 @@ class _Reader:
             position=table[others["order"]] if others["order"] else None,
             code=table[code],
             version=self._version(table, others["system"]),
+            principal=None if kind == "procedure" else self._at_first_place(table, others["order"]),
         )
+
+    def _at_first_place(self, table: Any, order: str | None) -> Any | None:
+        """Whether a code has the first place of its stay, by the order column if there is one."""
+        if order is None:
+            return None
+        first = first_place(self.tables.engine, table[order])
+        self.notes.append(
+            f"{self.path.name}: the diagnosis whose {order} is {first} is the stay's principal diagnosis."
+        )
+        return whole_number(table[order]) == first
+
+    def _context_columns(self, others: dict[str, str | None]) -> dict[str, str | None]:
+        """The columns for the context, among those that have no other role."""
+        taken = tuple(name for name in others.values() if name)
+        return {role: self._column(role, taken) for role in USUAL_CONTEXT}
 
     def _rows(self, groups: dict[Kind, list[str]]) -> list[Any]:
         """The entries of a file with one stay per row."""
         roles = {role: self._column(role) for role in ("stay", "patient", "system")}
         codes = [name for columns in groups.values() for name in columns]
-        table = self.tables.read(self.path, [*codes, *dict.fromkeys(n for n in roles.values() if n)])
+        principal = self._column("principal")
+        context = self._context_columns(roles)
+        wanted = [*codes, *(name for name in (*roles.values(), principal, *context.values()) if name)]
+        table = self.tables.read(self.path, list(dict.fromkeys(wanted)))
         stay = roles["stay"] or "line_as_stay"
         if roles["stay"] is None and not self.tables.numbered:
             self._need("stay")  # an error: rows of a database have no number to use instead
         if roles["stay"] is None:
             table = table.mutate(line_as_stay=table.line.cast("string"))
         shown: dict[str, str | None] = {kind: self._shown(kind, names) for kind, names in groups.items()}
-        self.notes.append(f"{self.path.name}: " + self._described({**roles, "stay": stay, **shown}))
-        return [self._row_entries(table, kind, names, stay, roles) for kind, names in groups.items()]
+        self.notes.append(
+            f"{self.path.name}: "
+            + self._described({**roles, "stay": stay, **shown, "principal": principal, **context})
+        )
+        self.context = stay_context(self.tables.engine, table, stay, context)
+        first = {"diagnosis": principal, "procedure": None}
+        return [
+            self._row_entries(table, kind, names, stay, roles, first[kind]) for kind, names in groups.items()
+        ]
 
     def _row_entries(
-        self, table: Any, kind: Kind, columns: list[str], stay: str, roles: dict[str, str | None]
+        self,
+        table: Any,
+        kind: Kind,
+        columns: list[str],
+        stay: str,
+        roles: dict[str, str | None],
+        principal: str | None,
     ) -> Any:
-        self._remember_numbers(columns, [kind])
+        self._remember_numbers([*columns, principal] if principal else columns, [kind])
         version = self._version(table, roles["system"])
         if len(columns) > 1 or self._is_single_code(columns[0]):
             if roles["system"]:
@@ -152,28 +201,42 @@ class _Reader:
                 table,
                 file=self.path.name,
                 kind=kind,
-                columns=columns,
+                columns=columns if principal is None or principal in columns else [principal, *columns],
                 stay=stay,
                 patient=roles["patient"],
                 version=version,
+                principal=principal,
             )
-        lists = table[columns[0]]
-        if not lists.type().is_array():
-            lists = stripped(lists).re_replace(LIST_SEPARATORS, ";").split(";")
+        lists = self._lists(table, columns[0], principal)
         keys = {name: table[name] for name in {stay, roles["patient"], roles["system"]} if name}
         long = table.select(table.line, code_=lists, **keys).unnest("code_", offset="place_")
         long = long.filter(stripped(long.code_) != "")
         return entries_of(
             long,
             file=self.path.name,
-            field=columns[0],
+            field=columns[0] if principal is None else long.place_.cases((0, principal), else_=columns[0]),
             kind=kind,
             stay=long[stay],
             patient=long[roles["patient"]] if roles["patient"] else None,
             position=long.place_,
             code=long.code_,
             version=self._version(long, roles["system"]),
+            principal=None if principal is None else long.place_ == 0,
         )
+
+    def _lists(self, table: Any, column: str, principal: str | None) -> Any:
+        """The codes of each row as a list; its first place is that of the principal diagnosis if there is a column."""
+        if column == principal:
+            raise CohortError(
+                f"{self.path.name}: {column} holds several diagnoses, so it cannot be the column of the principal one."
+            )
+        lists = table[column]
+        if not lists.type().is_array():
+            lists = stripped(lists).re_replace(LIST_SEPARATORS, ";").split(";")
+        if principal is None:
+            return lists
+        rest = lists.cast("array<string>").fill_null(ibis.literal([], "array<string>"))
+        return ibis.array([stripped(table[principal])]).concat(rest)
 
     def _shown(self, kind: Kind, names: list[str]) -> str:
         """A group of columns in a note: the user's own words, or usual names."""
@@ -212,14 +275,15 @@ class _Reader:
             found += sorted(names, key=_number)
         return list(dict.fromkeys(found))
 
-    def _column(self, role: str) -> str | None:
-        """The column for a role: the one that the user named, else the first usual name that the file has."""
+    def _column(self, role: str, taken: tuple[str, ...] = ()) -> str | None:
+        """The column for a role: the one that the user named, else the first usual name that is not taken."""
         named: str | None = getattr(self.options, f"{role}_column")
         if named is not None:
             if named.lower() not in self.types:
                 raise CohortError(f"{self.path.name} has no column {named}; {self._has()}.")
             return named.lower()
-        return next((name for name in USUAL_NAMES[role].split() if name in self.types), None)
+        free = set(self.types).difference(taken)
+        return next((name for name in USUAL_NAMES.get(role, "").split() if name in free), None)
 
     def _need(self, role: str) -> str:
         column = self._column(role)
@@ -231,7 +295,11 @@ class _Reader:
         return column
 
     def _described(self, columns: dict[str, str | None]) -> str:
-        named = {role for role in USUAL_NAMES if getattr(self.options, f"{role}_column") is not None}
+        named = {
+            role
+            for role in (*USUAL_NAMES, "principal")
+            if getattr(self.options, f"{role}_column") is not None
+        }
         named |= {"diagnosis"} if self.options.diagnosis_columns else set()
         named |= {"procedure"} if self.options.procedure_columns else set()
         return ", ".join(
