@@ -56,6 +56,8 @@ def into_postgres(server: Any) -> Any:
             return "CHAR(7)"  # as in MIMIC-IV's official build: padded with blanks
         if pa.types.is_list(field.type):
             return "VARCHAR[]"
+        if pa.types.is_timestamp(field.type):
+            return "TIMESTAMP"
         return "INTEGER" if pa.types.is_integer(field.type) else "VARCHAR"
 
     def lay_out(schema: str, tables: Tables) -> None:
@@ -248,8 +250,117 @@ def test_own_table_with_columns_and_lists(warehouses: list[Warehouse], tmp_path:
     }
 
 
+# Times as text and as time stamps, two rows of one stay that contradict each other, letters beyond A to Z.
+CONTEXT: Tables = {
+    **AWKWARD,
+    "admissions": pa.table(
+        {
+            "hadm_id": ["b", "B", " é ", "10", "10", "_a"],
+            "subject_id": ["p", "p", "p", "p", "p", "q"],
+            "admittime": [
+                "2150-03-01 10:00:00",
+                "2150-03-02T00:00",
+                "01.03.2150",
+                "2180-01-01",
+                "2180-01-01",
+                None,
+            ],
+            "admission_type": ["EW EMER.", " Éa ", "URGENT", "URGENT", "ELECTIVE", None],
+        }
+    ),
+    "patients": pa.table(
+        {
+            "subject_id": ["p", "q"],
+            "gender": [" f ", "?"],
+            "anchor_age": pa.array([60, 30], pa.int32()),
+            "anchor_year": pa.array([2140, 2140], pa.int32()),
+        }
+    ),
+}
+
+
+def context(prepared: Prepared) -> dict[str, tuple[Any, ...]]:
+    rows = pq.read_table(prepared.path).to_pylist()
+    return {row["stay_id"]: (row["principal"], row["age"], row["sex"], row["admission"]) for row in rows}
+
+
+def test_context_is_the_same_everywhere(warehouses: list[Warehouse], tmp_path: Path) -> None:
+    prepared = everywhere(warehouses, "mimic4", CONTEXT, tmp_path)
+    assert context(prepared) == {
+        "9": (None, None, None, None),
+        "B": ("icd9cm:V5867", 70, "F", "éa"),
+        "b": ("icd9cm:4280", 70, "F", "ew emer."),
+        "é": ("icd9cm:4280", None, "F", "urgent"),
+        "10": ("icd9cm:4280", 91, "F", None),
+        "_a": ("icd9cm:4280", None, None, None),
+        "visit f": ("icd9cm:4280", None, None, None),
+    }
+    files = run("mimic4", as_files(CONTEXT, tmp_path / "csv"), tmp_path / "files")
+    assert files.path.read_bytes() == prepared.path.read_bytes()
+
+
+def test_principal_diagnosis_and_context_of_omop(warehouses: list[Warehouse], tmp_path: Path) -> None:
+    marked = OMOP["condition_occurrence"]
+    marked = marked.append_column("condition_status_concept_id", pa.array([32901, 32902, 0, 32903, None]))
+    marked = marked.append_column("condition_type_concept_id", pa.array([0, 0, 0, 0, 44786627]))
+    tables = {
+        **OMOP,
+        "condition_occurrence": marked,
+        "visit_occurrence": pa.table(
+            {
+                "visit_occurrence_id": [50, 60],
+                "person_id": [5, 6],
+                "visit_start_date": ["2010-05-01", "2010-05-01"],
+            }
+        ),
+        "person": pa.table(
+            {"person_id": [5, 6], "year_of_birth": [1950, 2011], "gender_concept_id": [8532, 8507]}
+        ),
+    }
+    prepared = everywhere(warehouses, "omop", tables, tmp_path)
+    # The primary diagnosis of the first is not ICD; the second has a usable one and one that is not.
+    assert context(prepared) == {"50": (None, 60, "F", None), "60": (None, None, "M", None)}
+    files = run("omop", as_files(tables, tmp_path / "csv"), tmp_path / "files")
+    assert files.path.read_bytes() == prepared.path.read_bytes()
+
+
+def test_principal_diagnosis_and_context_of_own_tables(warehouses: list[Warehouse], tmp_path: Path) -> None:
+    long = pa.table(
+        {
+            "stay_id": ["a", "a", "a", "b", "b"],
+            "kind": ["dx", "dx", "px", "dx", "px"],
+            "code": ["4280", "0389", "3995", "4280", "3995"],
+            "seq": pa.array([1, 0, 0, 1, 0], pa.int32()),
+            "age": ["70.5", None, " 70 ", "-1", None],
+            "sex": pa.array([2, 2, None, 1, 1], pa.int32()),
+        }
+    )
+    by_order = everywhere(
+        warehouses, "table", {"codes": long}, tmp_path, "{schema}.codes", options={"icd": "9"}
+    )
+    assert context(by_order) == {"a": ("icd9cm:0389", 70, "F", None), "b": (None, None, "M", None)}
+    lists_ = pa.table(
+        {
+            "stay_id": ["a", "b", "c"],
+            "pdx": ["038.9", " ", "4280"],
+            "diagnoses": pa.array([["4280"], ["4280"], None], pa.list_(pa.string())),
+            "procedures": pa.array([["3995"], ["3995"], ["3995"]], pa.list_(pa.string())),
+            "admission": ["Urgent", None, " X"],
+        }
+    )
+    options = {"icd": "9", "principal_column": "pdx"}
+    named = everywhere(
+        warehouses, "table", {"stays": lists_}, tmp_path, "{schema}.stays", options=options, min_count=2
+    )
+    assert context(named) == {
+        "a": ("icd9cm:0389", None, None, "urgent"),  # below the minimum count
+        "b": (None, None, None, None),
+        "c": ("icd9cm:4280", None, None, "x"),
+    }
+
+
 def demo(folder: Path) -> Tables:
-    """The tables of a demo, with lower-case names and numbers for the ids, as its official builds have them."""
+    """The tables of a demo, with lower-case names, numbers for the ids and time stamps, as its official builds have them."""
     texts = {name: pa.string() for name in ("icd9_code", "icd_code")}
     options = pacsv.ConvertOptions(column_types=texts, strings_can_be_null=True)
     tables = {}
@@ -264,7 +375,7 @@ def demo(folder: Path) -> Tables:
             [
                 n
                 for n, kind in zip(rows.column_names, rows.schema.types, strict=True)
-                if kind in (pa.int64(), pa.string())
+                if kind in (pa.int64(), pa.string(), pa.timestamp("s"))
             ]
         )
     return tables

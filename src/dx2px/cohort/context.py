@@ -37,12 +37,12 @@ def context_table(columns: dict[str, Sequence[Any] | None], stays: int) -> tuple
         if len(values) != stays:
             problems.append(f"there are {len(values)} values of {name} for {stays} stays")
         try:
-            arrays[name] = pa.array(values, CONTEXT.field(name).type)
-        except (pa.ArrowException, TypeError):
+            arrays[name] = pa.array(values)
+        except (pa.ArrowException, TypeError):  # values of several types
             problems.append(_problem(name))
     if problems or not arrays:
         return None, problems
-    table = pa.table(arrays)
+    table = in_contract_types(pa.table(arrays))
     return table, context_problems(table)
 
 

@@ -1,7 +1,8 @@
 """A cohort as one Parquet file: one row per stay, code lists as canonical text, settings and counts in the metadata.
 
 Columns: `stay_id` text · `patient_id` text or null · `diagnoses` list of text · `procedures` list of text ·
-then context columns, of which `principal`, `age`, `sex` and `admission` have a fixed meaning (see `context`). The metadata key `dx2px` holds a JSON object with at least `format`.
+then context columns, of which `principal`, `age`, `sex` and `admission` have a fixed meaning (see `context`).
+The metadata key `dx2px` holds a JSON object with at least `format`.
 """
 
 from __future__ import annotations

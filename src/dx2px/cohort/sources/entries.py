@@ -1,18 +1,18 @@
 """Code entries, the form that every source is brought to: one row per code of a stay.
 
-| column   | meaning                                                                  |
-|----------|--------------------------------------------------------------------------|
-| file     | the file or table that has the entry                                     |
-| line     | its line there (null in a database)                                      |
-| field    | the column that has the code                                             |
-| stay     | the stay's id, text                                                      |
-| patient  | the patient's id, text or null                                           |
-| kind     | `diagnosis` or `procedure`                                               |
-| position | the order among the stay's codes of this kind, or null                   |
-| code     | the code as written, without surrounding blanks; null if there is none   |
-| version  | 9 or 10; NOT_ICD for another vocabulary; null if the source gives none   |
-| principal| PRINCIPAL if the source calls it the stay's principal diagnosis, else    |
-|          | null; LESS_PRINCIPAL counts only in a stay that has no PRINCIPAL         |
+| column    | meaning                                                                  |
+|-----------|--------------------------------------------------------------------------|
+| file      | the file or table that has the entry                                     |
+| line      | its line there (null in a database)                                      |
+| field     | the column that has the code                                             |
+| stay      | the stay's id, text                                                      |
+| patient   | the patient's id, text or null                                           |
+| kind      | `diagnosis` or `procedure`                                               |
+| position  | the order among the stay's codes of this kind, or null                   |
+| code      | the code as written, without surrounding blanks; null if there is none   |
+| version   | 9 or 10; NOT_ICD for another vocabulary; null if the source gives none   |
+| principal | PRINCIPAL if the source calls it the stay's principal diagnosis; else    |
+|           | null. LESS_PRINCIPAL counts only in a stay that has no PRINCIPAL         |
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Extract:
     """What a source gives: entries, the context of the stays, and notes for the user."""
 
     entries: Any  # an Ibis table of the columns above
-    context: Any | None = None  # an Ibis table: `stay` and the context columns, one row per stay
+    context: Any | None = None  # an Ibis table: `stay` and context columns, at most one row per stay
     notes: tuple[str, ...] = ()
     rows: int | None = None  # rows of the tables, if each is one entry: no join may add or lose any
     numeric: frozenset[Kind] = field(default_factory=frozenset)  # kinds whose codes were stored as numbers

@@ -22,8 +22,8 @@ LAYOUT = Layout(
     age_columns=("anchor_age", "anchor_year"),
     age=_age,
     oldest=91,
-    ages="Ages are counted in calendar years from the anchor year. The source gives everyone above 89 the age 91, so no "
-    "age is above that.",
+    ages="Ages are counted in calendar years from the anchor year. The source gives everyone above 89 the age 91, so "
+    "no age is above that.",
 )
 
 

@@ -235,8 +235,8 @@ class _Reader:
             lists = stripped(lists).re_replace(LIST_SEPARATORS, ";").split(";")
         if principal is None:
             return lists
-        rest = lists.cast("array<string>").fill_null(ibis.literal([], "array<string>"))
-        return ibis.array([stripped(table[principal])]).concat(rest)
+        first = ibis.array([stripped(table[principal])])
+        return ibis.cases((lists.notnull(), first.concat(lists.cast("array<string>"))), else_=first)
 
     def _shown(self, kind: Kind, names: list[str]) -> str:
         """A group of columns in a note: the user's own words, or usual names."""
