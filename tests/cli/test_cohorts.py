@@ -54,10 +54,40 @@ def test_every_column_can_be_named(tmp_path: Path) -> None:
     assert [len(stay) for stay in Cohort.load(cohort).diagnoses] == [1, 1]
 
 
+def test_the_columns_of_the_context_can_be_named_and_are_described(tmp_path: Path) -> None:
+    wide, cohort = tmp_path / "wide.csv", tmp_path / "C.parquet"
+    wide.write_text(
+        "stay_id,dx1,px1,main,y,s,t\n1,428.0,39.95,038.9,70,w,\n2,428.0,39.95,,71,female,Urgent\n"
+    )
+    named = ["--principal", "main", "--age", "y", "--sex", "s", "--admission", "t"]
+    done = dx2px("prepare", "table", wide, "--out", cohort, "--icd", "9", *named)
+    assert done.returncode == 0, done.stderr
+    assert "principal = main, age = y, sex = s, admission = t" in done.stderr
+    context = Cohort.load(cohort).context
+    assert context is not None
+    assert context.to_pydict() == {
+        "principal": ["icd9cm:0389", None],
+        "age": [70, 71],
+        "sex": [None, "F"],
+        "admission": [None, "urgent"],
+    }
+    assert json.loads(dx2px("describe", cohort, "--json").stdout)["known"] == {
+        "principal": 1,
+        "age": 2,
+        "sex": 1,
+        "admission": 1,
+    }
+    assert "Known about the stays" in dx2px("describe", cohort).stdout
+
+
 def test_options_of_another_source_are_refused(tmp_path: Path) -> None:
     done = dx2px("prepare", "mimic3", tmp_path, "--out", tmp_path / "C.parquet", "--stay-column", "a")
     assert done.returncode == 1
     assert done.stderr == "dx2px: --stay-column has no effect on the source mimic3: leave it out.\n"
+    done = dx2px(
+        "prepare", "nhds", tmp_path, "--out", tmp_path / "C.parquet", "--age", "a", "--principal", "b"
+    )
+    assert done.stderr == "dx2px: --principal, --age have no effect on the source nhds: leave them out.\n"
 
 
 def test_strict_writes_nothing(own: Path, tmp_path: Path) -> None:

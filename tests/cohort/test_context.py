@@ -220,6 +220,16 @@ def test_own_tables_of_two_files_take_the_context_from_the_diagnoses(tmp_path: P
     assert known(prepared) == {"a": ("icd9cm:4280", 50, None, None)}
 
 
+def test_a_column_named_for_one_role_is_not_guessed_for_another(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("encounter,admission,dx1,px1\nA1,Urgent,4280,3995\n")
+    assert known(run("table", path, tmp_path, icd="9")) == {"A1": (None, None, None, "urgent")}
+    path.write_text("admission,dx1,px1\nUrgent,4280,3995\n")
+    assert known(run("table", path, tmp_path, icd="9")) == {"Urgent": (None, None, None, None)}
+    named = run("table", path, tmp_path, icd="9", admission_column="admission")
+    assert known(named) == {"2": (None, None, None, "urgent")}
+
+
 WIDE = "stay_id,main,dx1,dx2,px1,years,s,kind_of_admission\n"
 
 

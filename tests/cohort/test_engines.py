@@ -360,7 +360,7 @@ def test_principal_diagnosis_and_context_of_own_tables(warehouses: list[Warehous
 
 
 def demo(folder: Path) -> Tables:
-    """The tables of a demo, with lower-case names, numbers for the ids and time stamps, as its official builds have them."""
+    """The tables of a demo, with lower-case names, numbers for ids and time stamps, as official builds have them."""
     texts = {name: pa.string() for name in ("icd9_code", "icd_code")}
     options = pacsv.ConvertOptions(column_types=texts, strings_can_be_null=True)
     tables = {}

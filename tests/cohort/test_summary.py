@@ -8,6 +8,8 @@ COHORT = Cohort.from_lists(
     [["icd9cm:4280"], ["icd9cm:4280", "icd9cm:0389"], ["icd9cm:4280", "icd9cm:0389", "icd9cm:5856"]],
     [["icd9pcs:3995"], ["icd9pcs:3995"], ["icd9pcs:3893", "icd9pcs:3995"]],
     patient_ids=["a", "a", None],
+    principal=["icd9cm:4280", None, "icd9cm:5409"],
+    age=[70, None, None],
 )
 
 
@@ -19,6 +21,11 @@ def test_counts() -> None:
     assert dx.histogram == (0, 1, 1, 1)
     assert [(code.shown, code.stays) for code in dx.frequent] == [("428.0", 3), ("038.9", 2)]
     assert summary.procedures.frequent[0].share == 1.0
+
+
+def test_what_is_known_about_the_stays() -> None:
+    assert describe(COHORT).known == {"principal": 2, "age": 1, "sex": 0, "admission": 0}
+    assert describe(COHORT.subset([1])).known["principal"] == 0
 
 
 def test_a_subset_is_described_over_its_own_stays() -> None:

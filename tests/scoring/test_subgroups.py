@@ -49,6 +49,13 @@ def test_the_interval_covers_the_spread_and_repeats() -> None:
     assert subgroups(metrics, cohort) == subgroups(metrics, cohort)
 
 
+def test_principal_diagnoses_and_columns_of_nulls_make_no_groups() -> None:
+    context = pa.table(
+        {"principal": ["icd9cm:4280"] * 20, "sex": pa.nulls(20, pa.string()), "age": [50] * 20}
+    )
+    assert [one.column for one in subgroups(*measured(context, [1] * 20))] == ["age"]
+
+
 def test_without_context_there_are_no_groups_and_small_counts_are_hidden() -> None:
     assert subgroups(*measured(None, [1] * 20)) == []
     assert publishable(np.array([0, 1, 10, 11, 500])) == [0, 11, 11, 11, 500]

@@ -11,7 +11,6 @@ the first one by an order column (long), or the one in a column that the user na
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,28 +28,10 @@ from dx2px.cohort.sources.entries import (
 )
 from dx2px.cohort.sources.source_options import SourceOptions
 from dx2px.cohort.sources.source_tables import Tables
-from dx2px.cohort.sources.table_context import USUAL_CONTEXT, first_place, stay_context
+from dx2px.cohort.sources.table_columns import USUAL_LISTS, TableColumns
+from dx2px.cohort.sources.table_context import first_place, stay_context
 from dx2px.errors import CohortError
-from dx2px.words import counted
 
-USUAL_NAMES = {
-    "stay": "stay_id stay hadm_id admission_id admission encounter_id encounter visit_id visit_occurrence_id visit "
-    "claim_id clm_id hospitalization_id",
-    "patient": "patient_id patient subject_id person_id member_id mrn desynpuf_id",
-    "code": "code icd_code icd9_code icd10_code icd diagnosis_code procedure_code dx_code px_code",
-    "kind": "kind code_kind code_type type",
-    "system": "system code_system icd_version version vocabulary vocabulary_id",
-    "order": "seq_num sequence position rank order seq",
-    **USUAL_CONTEXT,
-}
-USUAL_LISTS: dict[Kind, str] = {
-    "diagnosis": "diagnoses diagnosis dx diagnosis_codes dx_codes",
-    "procedure": "procedures procedure px procedure_codes px_codes",
-}
-USUAL_NUMBERED: dict[Kind, str] = {
-    "diagnosis": r"(dx|diag|diagnosis|i9_dx|i10_dx|icd9_dgns_cd|icd_dgns_cd)_?(code)?_?(\d+)",
-    "procedure": r"(px|pr|proc|procedure|i9_pr|i10_pr|icd9_prcdr_cd|icd_prcdr_cd)_?(code)?_?(\d+)",
-}
 KIND_WORDS: dict[Kind, list[str]] = {
     "diagnosis": ["diagnosis", "diagnoses", "dx", "diag", "d", "condition"],
     "procedure": ["procedure", "procedures", "px", "pr", "proc", "p"],
@@ -84,28 +65,22 @@ def _files(tables: Tables, options: SourceOptions) -> Any | dict[Kind, Any]:
 
 
 @dataclass
-class _Reader:
-    """One of the user's files or tables, its columns found by name."""
+class _Reader(TableColumns):
+    """Reads one of the user's files or tables."""
 
-    tables: Tables
-    path: Any  # a file, or a table of a database
-    options: SourceOptions
     notes: list[str] = field(default_factory=list)
     numeric: set[Kind] = field(default_factory=set)
     context: Any | None = None  # of the stays; of two files, the one with the diagnoses gives it
 
-    def __post_init__(self) -> None:
-        self.types = self.tables.columns(self.path)
-
     def single(self) -> list[Any]:
         """The entries of a file that holds both kinds, in any of the layouts."""
-        groups = {kind: self._code_columns(kind) for kind in USUAL_LISTS}
+        groups = {kind: self.code_columns(kind) for kind in USUAL_LISTS}
         if all(groups.values()):
             return self._rows(groups)
-        if self._column("kind") is None:
+        if self.column("kind") is None:
             raise CohortError(
                 f"{self.path.name} needs either numbered or list columns for diagnoses and procedures, or one code per "
-                f"row and a column for its kind; {self._has()}. Name the columns with the options."
+                f"row and a column for its kind; {self.has()}. Name the columns with the options."
             )
         return [self._long(None)]
 
@@ -119,15 +94,15 @@ class _Reader:
                 f"{self.path.name} has one code per row, so no column can hold the principal diagnosis of a stay; "
                 "leave out --principal. An order column says which diagnosis is the first."
             )
-        stay, code = self._need("stay"), self._need("code")
-        others = {role: self._column(role) for role in ("patient", "system", "order")}
-        kinds = None if kind else self._need("kind")
+        stay, code = self.need("stay"), self.need("code")
+        others = {role: self.column(role) for role in ("patient", "system", "order")}
+        kinds = None if kind else self.need("kind")
         named = {"stay": stay, "code": code, "kind": kinds, **others}
-        context = {} if kind == "procedure" else self._context_columns(named)
+        context = {} if kind == "procedure" else self.context_columns(named)
         wanted = [name for name in (*named.values(), *context.values()) if name]
         table = self.tables.read(self.path, list(dict.fromkeys(wanted)))
         self._remember_numbers([code], [kind] if kind else list(KIND_WORDS))
-        self.notes.append(f"{self.path.name}: " + self._described(named | context))
+        self.notes.append(f"{self.path.name}: " + self.described(named | context))
         self.context = stay_context(self.tables.engine, table, stay, context)
         return entries_of(
             table,
@@ -152,28 +127,23 @@ class _Reader:
         )
         return whole_number(table[order]) == first
 
-    def _context_columns(self, others: dict[str, str | None]) -> dict[str, str | None]:
-        """The columns for the context, among those that have no other role."""
-        taken = tuple(name for name in others.values() if name)
-        return {role: self._column(role, taken) for role in USUAL_CONTEXT}
-
     def _rows(self, groups: dict[Kind, list[str]]) -> list[Any]:
         """The entries of a file with one stay per row."""
-        roles = {role: self._column(role) for role in ("stay", "patient", "system")}
+        roles = {role: self.column(role) for role in ("stay", "patient", "system")}
         codes = [name for columns in groups.values() for name in columns]
-        principal = self._column("principal")
-        context = self._context_columns(roles)
+        principal = self.column("principal")
+        context = self.context_columns({**roles, "principal": principal})
         wanted = [*codes, *(name for name in (*roles.values(), principal, *context.values()) if name)]
         table = self.tables.read(self.path, list(dict.fromkeys(wanted)))
         stay = roles["stay"] or "line_as_stay"
         if roles["stay"] is None and not self.tables.numbered:
-            self._need("stay")  # an error: rows of a database have no number to use instead
+            self.need("stay")  # an error: rows of a database have no number to use instead
         if roles["stay"] is None:
             table = table.mutate(line_as_stay=table.line.cast("string"))
-        shown: dict[str, str | None] = {kind: self._shown(kind, names) for kind, names in groups.items()}
+        shown: dict[str, str | None] = {kind: self.shown(kind, names) for kind, names in groups.items()}
         self.notes.append(
             f"{self.path.name}: "
-            + self._described({**roles, "stay": stay, **shown, "principal": principal, **context})
+            + self.described({**roles, "stay": stay, **shown, "principal": principal, **context})
         )
         self.context = stay_context(self.tables.engine, table, stay, context)
         first = {"diagnosis": principal, "procedure": None}
@@ -238,76 +208,12 @@ class _Reader:
         first = ibis.array([stripped(table[principal])])
         return ibis.cases((lists.notnull(), first.concat(lists.cast("array<string>"))), else_=first)
 
-    def _shown(self, kind: Kind, names: list[str]) -> str:
-        """A group of columns in a note: the user's own words, or usual names."""
-        if named := self._named(kind):
-            return f"{', '.join(named)} ({counted(len(names), 'column')})"
-        return f"{names[0]} … {names[-1]}" if len(names) > 1 else names[0]
-
-    def _named(self, kind: Kind) -> tuple[str, ...]:
-        return self.options.diagnosis_columns if kind == "diagnosis" else self.options.procedure_columns
-
-    def _has(self) -> str:
-        return self.tables.has_columns(self.path)
-
     def _is_single_code(self, column: str) -> bool:
         """A lone column such as `dx1` holds one code; `dx` or `diagnoses` holds a list."""
         return bool(re.search(r"\d$", column))
 
     def _version(self, table: Any, system: str | None) -> Any:
         return version_of(table[system]) if system else self.options.version
-
-    def _code_columns(self, kind: Kind) -> list[str]:
-        """The numbered columns of a kind in their order, or its list column."""
-        if named := self._named(kind):
-            return self._matching(named)
-        numbered = [name for name in self.types if re.fullmatch(USUAL_NUMBERED[kind], name)]
-        if numbered:
-            return sorted(numbered, key=_number)
-        return [name for name in USUAL_LISTS[kind].split() if name in self.types][:1]
-
-    def _matching(self, patterns: tuple[str, ...]) -> list[str]:
-        found: list[str] = []
-        for pattern in patterns:
-            names = [name for name in self.types if fnmatch.fnmatchcase(name, pattern.lower())]
-            if not names:
-                raise CohortError(f"{self.path.name} has no column that matches {pattern}; {self._has()}.")
-            found += sorted(names, key=_number)
-        return list(dict.fromkeys(found))
-
-    def _column(self, role: str, taken: tuple[str, ...] = ()) -> str | None:
-        """The column for a role: the one that the user named, else the first usual name that is not taken."""
-        named: str | None = getattr(self.options, f"{role}_column")
-        if named is not None:
-            if named.lower() not in self.types:
-                raise CohortError(f"{self.path.name} has no column {named}; {self._has()}.")
-            return named.lower()
-        free = set(self.types).difference(taken)
-        return next((name for name in USUAL_NAMES.get(role, "").split() if name in free), None)
-
-    def _need(self, role: str) -> str:
-        column = self._column(role)
-        if column is None:
-            raise CohortError(
-                f"{self.path.name} has no column with a usual name for the {role}; {self._has()}. "
-                f"Name it with --{role}-column."
-            )
-        return column
-
-    def _described(self, columns: dict[str, str | None]) -> str:
-        named = {
-            role
-            for role in (*USUAL_NAMES, "principal")
-            if getattr(self.options, f"{role}_column") is not None
-        }
-        named |= {"diagnosis"} if self.options.diagnosis_columns else set()
-        named |= {"procedure"} if self.options.procedure_columns else set()
-        return ", ".join(
-            f"{role} = {'the line number' if column == 'line_as_stay' else column}"
-            + ("" if role in named else " (guessed)")
-            for role, column in columns.items()
-            if column
-        )
 
     def _remember_numbers(self, columns: list[str], kinds: list[Kind]) -> None:
         if any((self.path.name, column) in self.tables.numeric for column in columns):
@@ -319,8 +225,3 @@ def _kind_of(column: Any) -> Any:
     written = stripped(column).lower()
     branches = [(written.isin(words), ibis.literal(kind)) for kind, words in KIND_WORDS.items()]
     return ibis.cases(*branches, else_=ibis.null())
-
-
-def _number(name: str) -> int:
-    digits = re.findall(r"\d+", name)
-    return int(digits[-1]) if digits else 0
