@@ -16,7 +16,7 @@ from dx2px.lab.synthetic.urn import Ints
 from dx2px.lab.synthetic.world import World
 from dx2px.ragged import Ragged
 
-CONTEXT = pa.schema([pa.field("age", pa.int16()), pa.field("sex", pa.string())])
+CONTEXT = pa.schema([pa.field("age", pa.int32()), pa.field("sex", pa.string())])
 
 
 class BlockTruth(NamedTuple):
@@ -43,7 +43,7 @@ def stays_table(world: World, block: Block) -> pa.Table:
             "patient_id": _names("P", block.first),
             "diagnoses": _code_lists(block.diagnoses, world.words.diagnoses),
             "procedures": _code_lists(block.procedures, world.words.procedures),
-            "age": pa.array(block.age, pa.int16()),
+            "age": pa.array(block.age, pa.int32()),
             "sex": pa.array(["M", "F"]).take(pa.array(block.female.astype(np.int8))),
         }
     )
