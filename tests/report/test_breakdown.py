@@ -38,7 +38,7 @@ def whole_numbers(diagnoses: Ragged) -> np.ndarray:
 
 def test_places_are_those_of_a_stable_sort() -> None:
     stays = cohort(700)
-    ranking = rank_stays(whole_numbers, stays)
+    ranking = rank_stays(whole_numbers, stays.diagnoses, stays)
     scores = whole_numbers(stays.diagnoses)
     expected = [
         np.argsort(-scores[row], kind="stable").tolist().index(code) + 1
@@ -52,14 +52,14 @@ def test_places_are_those_of_a_stable_sort() -> None:
 def test_the_table_is_that_of_evaluate() -> None:
     stays = cohort(700)
     assert (
-        rank_stays(whole_numbers, stays).metrics().to_dict()
+        rank_stays(whole_numbers, stays.diagnoses, stays).metrics().to_dict()
         == evaluate(whole_numbers, stays.diagnoses, stays.procedures).to_dict()
     )
 
 
 def test_groups_by_first_diagnosis_are_means_of_their_stays() -> None:
     stays = cohort(400)
-    ranking = rank_stays(whole_numbers, stays)
+    ranking = rank_stays(whole_numbers, stays.diagnoses, stays)
     f1 = evaluate(whole_numbers, stays.diagnoses, stays.procedures, at=(5,)).f1[:, 0]
     first = np.array([chapter(stays.diagnoses_of(row)[0]) for row in range(len(stays))])
     found = by_first_diagnosis(ranking, chapter)
@@ -80,7 +80,7 @@ def planted(coded: list[list[int]], best: list[int]) -> Ranking:
     scores = np.tile(-np.arange(len(stays.procedure_vocabulary), dtype=np.float32), (len(coded), 1))
     for row, code in enumerate(best):
         scores[row, place[code]] = 9
-    return rank_stays(lambda diagnoses: scores[: len(diagnoses)], stays)
+    return rank_stays(lambda rows: scores[: len(rows)], stays.diagnoses, stays)
 
 
 def test_confusions_are_counted_once_a_stay_with_the_best_ranked_coded() -> None:
@@ -135,4 +135,4 @@ def test_words_of_bands(count: int, words: str) -> None:
 def test_scores_that_are_not_numbers_are_refused() -> None:
     stays = cohort(3)
     with pytest.raises(InputError, match="not numbers"):
-        rank_stays(lambda diagnoses: np.full((len(diagnoses), len(PROCEDURES)), np.nan), stays)
+        rank_stays(lambda rows: np.full((len(rows), len(PROCEDURES)), np.nan), stays.diagnoses, stays)

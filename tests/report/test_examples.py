@@ -28,7 +28,7 @@ def ranked(stays: int = 300, seed: int = 0) -> tuple[Ranking, tuple[list[int], l
         return np.stack([table[rows[row]].sum(axis=0) for row in range(len(rows))])
 
     counts = [10 if code == RARE else 11 for code in cohort.diagnosis_vocabulary]
-    return rank_stays(scores, cohort), (counts, [11] * len(cohort.procedure_vocabulary))
+    return rank_stays(scores, cohort.diagnoses, cohort), (counts, [11] * len(cohort.procedure_vocabulary))
 
 
 def quality(ranking: Ranking, row: int) -> float:

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from dx2px.cohort import Cohort
 from dx2px.errors import InputError
-from dx2px.scoring.evidence import stay_rows
-from dx2px.scoring.metrics import AT, Metrics, evaluate_ranking
+from dx2px.ragged import Ragged
+from dx2px.scoring.metrics import AT, Metrics, Scores, evaluate_ranking
 from dx2px.scoring.ranking import places, top_l
-from dx2px.scoring.scorer import Scorer
 from dx2px.scoring.subgroups import SMALLEST, published
 
 BATCH = 512
@@ -69,18 +68,15 @@ class Confusion:
     share: float  # of all stays whose first place was wrong
 
 
-def rank_stays(scorer: Scorer, stays: Cohort, say: Callable[[int], None] = lambda done: None) -> Ranking:
-    """Score the stays block by block; of equal scores the earlier code ranks first, as everywhere."""
-    best, ranks, done = [], [], 0
-    rows = stay_rows(scorer, stays)
+def rank_stays(scores: Scores, rows: Ragged, stays: Cohort) -> Ranking:
+    """Score the rows of stays block by block; of equal scores the earlier code ranks first, as everywhere."""
+    best, ranks = [], []
     for block, coded in zip(rows.blocks(BATCH), stays.procedures.blocks(BATCH), strict=True):
-        s = scorer.scores(block)
+        s = scores(block)
         if np.isnan(s).any():
             raise InputError("The method gave scores that are not numbers, so its ranking means nothing.")
         best.append(top_l(s, min(max(AT), s.shape[1])))
         ranks.append(places(s, coded.row_of_entry, coded.values))
-        done += len(block)
-        say(done)
     if not best:
         raise InputError("There are no stays to evaluate.")
     return Ranking(stays, np.concatenate(best), np.concatenate(ranks).astype(np.int32))

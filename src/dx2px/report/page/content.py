@@ -12,6 +12,7 @@ from dx2px.answers import Explanation, Model, Neighbors
 from dx2px.codes import Notation, chapter
 from dx2px.cohort import Cohort, Summary, describe
 from dx2px.errors import InputError
+from dx2px.ragged import Ragged
 from dx2px.report.breakdown import (
     Breakdown,
     Confusion,
@@ -108,10 +109,11 @@ def measure(
             f"A report shows no count below {SMALLEST}, and there are fewer stays than that: choose a larger cohort."
         )
     say(f"ranking the procedures of {len(measured.stays):,} stays")
-    ranking = rank_stays(model.scorer, measured.stays)
+    rows = stay_rows(model.scorer, measured.stays)
+    ranking = rank_stays(model.scorer.scores, rows, measured.stays)
     metrics, counts = ranking.metrics(), model.files.procedure_counts
     say("calibration")
-    trust = _trust(model, measured.stays)
+    trust = _trust(model, rows, measured.stays.procedures)
     say("the map of the codes")
     vectors = _vectors(model, config)
     say("tables and stays")
@@ -141,12 +143,11 @@ def _names(model: Model, cohort: Cohort) -> Notation:
     return Notation.of(chain(*vocabularies, cohort.diagnosis_vocabulary, cohort.procedure_vocabulary))
 
 
-def _trust(model: Model, stays: Cohort) -> Reliability | None:
+def _trust(model: Model, rows: Ragged, procedures: Ragged) -> Reliability | None:
     calibration = model.files.calibration
     if calibration is None:
         return None
-    rows = stay_rows(model.scorer, stays)
-    return reliability(calibration, model.scorer.scores, rows, stays.procedures)
+    return reliability(calibration, model.scorer.scores, rows, procedures)
 
 
 def _popular(counts: np.ndarray, stays: Cohort) -> Metrics:
