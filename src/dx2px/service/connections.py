@@ -29,6 +29,7 @@ _TOO_MANY = Problem(
 _QUEUED = 32  # requests that may wait on one connection, sent before earlier ones were answered
 # Bytes of a refused body that are read and dropped, so that the client sees the refusal.
 _SURPLUS = 1024 * 1024
+_CLOSE = (b"connection", b"close")
 
 
 class State(ServerState):
@@ -132,7 +133,9 @@ class Connection(HttpToolsProtocol):
     def shutdown(self) -> None:
         """As uvicorn does, but a request that has arrived and was not read yet is still answered."""
         idle = self.cycle is None or self.cycle.response_complete
-        if not (idle and self._has_input()):
+        if not idle:
+            _make_last(self.cycle)
+        elif not self._has_input():
             super().shutdown()
 
     def send_400_response(self, msg: str) -> None:
@@ -164,7 +167,7 @@ class Connection(HttpToolsProtocol):
             self._postponed = cycle, app
             return
         if self.server_state.stopping and not self.pipeline:
-            cycle.keep_alive = False
+            _make_last(cycle)
         cycle.scope["extensions"] = {GONE: lambda: cycle.disconnected}  # type: ignore[dict-item]
         super()._start_asgi_task(cycle, app)
 
@@ -192,6 +195,13 @@ class Connection(HttpToolsProtocol):
         self._forget()
         self.transport.write(STATUS_LINE[problem.status] + head.encode() + b"\r\n" + body)
         self.transport.close()
+
+
+def _make_last(cycle: RequestResponseCycle) -> None:
+    """Close the connection after an answer, and say so in it: older versions of uvicorn close without a word."""
+    cycle.keep_alive = False
+    if _CLOSE not in cycle.default_headers:
+        cycle.default_headers = [*cycle.default_headers, _CLOSE]
 
 
 def cut_slow(connections: Iterable[Any], now: float) -> int:
