@@ -241,6 +241,14 @@ def test_broken_requests_get_a_problem(running: Process, sent: bytes, status: in
     assert b"Traceback" not in answered
 
 
+def test_trailers_are_not_headers(running: Process) -> None:
+    """They come when the headers have been checked: one that names the type of the body must not decide."""
+    head = b"POST /api/recommend HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ntransfer-encoding: chunked\r\n"
+    chunk = b"\r\n%x\r\n%s\r\n0\r\n" % (len(BODY), BODY)
+    answered = exchange(running, head + chunk + b"content-type: application/json\r\n\r\n")
+    assert answered.startswith(b"HTTP/1.1 415"), answered[:200]
+
+
 def test_expectations_and_pipelines_are_met(running: Process) -> None:
     answered = exchange(running, request(BODY, b"") + request(BODY, b"") + request())
     assert answered.count(b"HTTP/1.1 200 OK") == 3

@@ -97,6 +97,8 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
         self._head = 0
+        # Trailers, which follow the body, go into a list of their own: the headers have been checked by then.
+        self.headers = []
         if len(self.pipeline) > _QUEUED:
             self.drop()
 
