@@ -163,6 +163,24 @@ def test_the_next_request_waits_until_the_answer_is_read(run: Callable[..., Runn
     run(ask_twice)
 
 
+def test_requests_beyond_the_queue_are_not_even_parsed(run: Callable[..., Running]) -> None:
+    begun = []
+
+    async def pile_up(running: Running) -> None:
+        class Counted(running.server.config.http_protocol_class):  # type: ignore[misc, name-defined]
+            def on_message_begin(self) -> None:
+                begun.append(1)
+                super().on_message_begin()
+
+        running.server.config.http_protocol_class = Counted
+        with running.connect() as client:
+            client.sendall(ASK * 150)  # less than is read at a time
+            assert await asyncio.to_thread(client.recv, 1000) == b""
+
+    run(pile_up)
+    assert len(begun) < 50
+
+
 @pytest.mark.parametrize("size", [1, 100_000])
 def test_the_application_learns_that_a_client_has_gone(run: Callable[..., Running], size: int) -> None:
     head = b"POST /endless HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n" % size

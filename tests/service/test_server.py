@@ -226,6 +226,8 @@ def test_an_endless_body_is_cut_and_costs_no_memory(running: Process) -> None:
         (b"GET /\xff HTTP/1.1\r\nhost: localhost\r\n\r\n", 400),
         (b"GET / HTTP/1.1\r\nhost: localhost\r\nx: " + b"x" * 100_000, 431),
         (b"GET /" + b"x" * 100_000, 431),
+        (b"GET / HTTP/1.1\r\nhost: localhost\r\n" + b"x:\r\n" * 100 + b"\r\n", 431),
+        (HEAD + b"transfer-encoding: chunked\r\n\r\n" + b"1\r\n \r\n" * 5000, 400),
         (HEAD + b"content-length: 5\r\ncontent-length: 6\r\n\r\n", 400),
         (HEAD + b"content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n", 400),
         (HEAD + b"content-length: -1\r\n\r\n", 400),

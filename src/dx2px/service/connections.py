@@ -23,13 +23,23 @@ from dx2px.service.problems import Problem
 
 _NOT_HTTP = Problem(400, "not-http", "The request cannot be read as HTTP.")
 _LONG_HEAD = Problem(431, "head-too-large", "The request's headers are too large.")
+_MANY_HEADERS = Problem(431, "head-too-large", "The request has too many headers.")
+_MANY_PARTS = Problem(400, "too-many-chunks", "The body is sent in too many small chunks.")
 _TOO_MANY = Problem(
     503, "busy", "The service has too many connections: try again later.", headers={"retry-after": "1"}
 )
 _QUEUED = 32  # requests that may wait on one connection, sent before earlier ones were answered
+# Each header and each chunk is a call from the parser, outside of all turns: thousands of them hold up everybody.
+_MOST_HEADERS = 100
+_MOST_PARTS = 4096  # of a body: its chunks, or what was read of it at a time
+_READ = 8 * 1024  # bytes that are read and parsed before the other connections have their turn
 # Bytes of a refused body that are read and dropped, so that the client sees the refusal.
 _SURPLUS = 1024 * 1024
 _CLOSE = (b"connection", b"close")
+
+
+class UnreadableError(Exception):
+    """Stops the parser inside what it was given."""
 
 
 class State(ServerState):
@@ -65,12 +75,15 @@ class Connection(HttpToolsProtocol):
         self.receiving_since: float | None = None  # while a request is expected or incomplete
         self.sending_since: float | None = None  # while the client does not read what was sent
         self._head = 0  # bytes of headers that have not ended
+        self._parts = 0  # of the body
+        self._flaw = _NOT_HTTP  # why the parser stops, if it does
         self._dropped = 0
         self._answering: RequestResponseCycle | None = None
         self._postponed: tuple[RequestResponseCycle, Any] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        transport.max_size = _READ  # type: ignore[attr-defined]
         self.receiving_since = self.loop.time()
         if len(self.connections) > self.limits.connections:
             self._end_with(_TOO_MANY)
@@ -92,7 +105,12 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.receiving_since = self.loop.time()
-        self._dropped = 0
+        self._dropped = self._parts = 0
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        super().on_header(name, value)
+        if len(self.headers) > _MOST_HEADERS:
+            self._stop_parser(_MANY_HEADERS)
 
     def on_headers_complete(self) -> None:
         super().on_headers_complete()
@@ -101,9 +119,13 @@ class Connection(HttpToolsProtocol):
         self.headers = []
         if len(self.pipeline) > _QUEUED:
             self.drop()
+            raise UnreadableError
 
     def on_body(self, body: bytes) -> None:
         self._head = 0
+        self._parts += 1
+        if self._parts > _MOST_PARTS:
+            self._stop_parser(_MANY_PARTS)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
@@ -141,7 +163,8 @@ class Connection(HttpToolsProtocol):
             super().shutdown()
 
     def send_400_response(self, msg: str) -> None:
-        self._end_with(_NOT_HTTP)
+        if not self.transport.is_closing():
+            self._end_with(self._flaw)
 
     def cut_if_slow(self, now: float) -> bool:
         """End the connection if its client has kept it waiting too long; returns whether it did."""
@@ -172,6 +195,10 @@ class Connection(HttpToolsProtocol):
             _make_last(cycle)
         cycle.scope["extensions"] = {GONE: lambda: cycle.disconnected}  # type: ignore[dict-item]
         super()._start_asgi_task(cycle, app)
+
+    def _stop_parser(self, problem: Problem) -> None:
+        self._flaw = problem
+        raise UnreadableError
 
     def _has_input(self) -> bool:
         """Whether the system holds bytes of the client that were not read yet."""
