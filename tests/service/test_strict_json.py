@@ -38,6 +38,7 @@ def test_reads_all_that_json_can_say(value: object, ascii_only: bool) -> None:
         (b'{"\\udfff": 1}', "surrogate"),
         (b"[" * 20_000 + b"]" * 20_000, "deep"),
         (b'{"a":' * 20_000 + b"1" + b"}" * 20_000, "deep"),
+        (b"[" + b"{}," * 100_000 + b"0]", "too many"),
         (b"9" * 5_000, "valid"),
         (b'["\0"]', "valid"),
         (b"\xef\xbb\xbf{}", "valid"),
