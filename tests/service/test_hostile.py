@@ -154,6 +154,30 @@ def test_a_problem_lists_ten_flaws_at_most(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
+    ("route", "body"),
+    [
+        ("/api/audit", {str(name): 1 for name in range(2000)}),
+        ("/api/audit", {"stays": [{"diagnoses": [1] * 200, "procedures": []}] * 200}),
+        ("/cds-services/dx2px-patient-view/feedback", {"feedback": [{}] * 1000}),
+    ],
+)
+def test_thousands_of_flaws_are_not_listed(client: TestClient, route: str, body: dict[str, Any]) -> None:
+    told = client.post(route, json=body).json()
+    assert told["status"] == 422
+    assert "errors" not in told
+    assert "1,000" in told["detail"]
+
+
+def test_of_wrong_suggestions_the_first_is_reported(client: TestClient) -> None:
+    """A million may fit in a body."""
+    entry = {"card": "", "outcome": "accepted", "outcomeTimestamp": "", "acceptedSuggestions": [1] * 1000}
+    told = client.post("/cds-services/dx2px-patient-view/feedback", json={"feedback": [entry]}).json()
+    assert told["errors"][2:] == [
+        {"pointer": "/feedback/0/acceptedSuggestions/0", "detail": "must be an object"}
+    ]
+
+
+@pytest.mark.parametrize(
     "content_type",
     [
         "",

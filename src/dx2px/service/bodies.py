@@ -11,6 +11,7 @@ from dx2px.service import problems, strict_json
 from dx2px.service.problems import refuse
 
 Body = TypeVar("Body", bound=BaseModel)
+_MOST_FLAWS = 1000  # listing a hundred thousand would keep other callers waiting
 _NAMES: dict[type[BaseModel], frozenset[str]] = {}
 
 
@@ -23,6 +24,10 @@ async def read(request: Request, model: type[Body]) -> Body:
     except strict_json.NotJsonError as error:
         raise refuse(400, "not-json", str(error)) from None
     except ValidationError as error:
+        if error.error_count() > _MOST_FLAWS:
+            raise refuse(
+                422, "invalid-request", f"The request is not valid in more than {_MOST_FLAWS:,} places."
+            ) from None
         raise problems.invalid(problems.flaws_of(error), _names(model)) from None
 
 

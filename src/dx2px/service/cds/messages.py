@@ -73,7 +73,8 @@ class AcceptedSuggestion(Sent):
     id: Uuid
 
 
-Suggestions = Annotated[list[AcceptedSuggestion], Field(min_length=1, max_length=1000)]
+# Of a thousand entries with a thousand suggestions each, not every one that is wrong is noted.
+Suggestions = Annotated[list[AcceptedSuggestion], Field(min_length=1, max_length=1000, fail_fast=True)]
 
 
 class OverrideCoding(Sent):
