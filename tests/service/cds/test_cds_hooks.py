@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import socket
 from pathlib import Path
@@ -17,6 +18,7 @@ from dx2px.service import create_app
 from dx2px.service.cds import messages
 from dx2px.service.cds.cards import cut
 from dx2px.service.served import Served
+from dx2px.service.turns import Turns
 from synthetic_models import random_files
 
 VIEW, SELECT = "/cds-services/dx2px-patient-view", "/cds-services/dx2px-order-select"
@@ -53,6 +55,19 @@ def test_discovery_lists_services_that_answer(client: TestClient) -> None:
         assert set(tokens) <= {"context.patientId", "context.encounterId"}
         answer = client.post(f"/cds-services/{service['id']}", json=request(service["hook"]))
         assert answer.status_code == 200
+
+
+def test_a_request_is_not_kept_while_it_waits(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty-four of them, read and waiting for their turn, would take ten times their size in memory."""
+    kept, take = list[int](), Turns.take
+
+    async def watched(self: Turns, *args: Any) -> None:
+        kept.append(sum(isinstance(one, messages.PatientViewRequest) for one in gc.get_objects()))
+        await take(self, *args)
+
+    monkeypatch.setattr(Turns, "take", watched)
+    assert client.post(VIEW, json=request()).status_code == 200
+    assert kept == [0, 0]
 
 
 def test_a_card_is_what_the_standard_says(client: TestClient) -> None:

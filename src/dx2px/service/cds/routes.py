@@ -15,7 +15,7 @@ from dx2px.service.api import reply
 from dx2px.service.cds import messages
 from dx2px.service.cds.callers import Callers
 from dx2px.service.cds.cards import HABITS, card_of
-from dx2px.service.cds.fhir import drafted_procedures, is_outcome, read_conditions
+from dx2px.service.cds.fhir import Reading, drafted_procedures, is_outcome, read_conditions
 from dx2px.service.contract import BODY, operation
 from dx2px.service.metrics import Metrics
 from dx2px.service.problems import refuse
@@ -131,11 +131,9 @@ class _Called:
     async def answer(self, request: Request) -> Response:
         if self.callers is not None:
             self.callers.check(request, self.service.address)
-        hook: Hook = await bodies.read(request, self.service.body)
+        reading, drafted, context = _read(await bodies.read(request, self.service.body))
         answers = self.served.answers
-        reading = read_conditions(_prefetched(hook))
         chosen = [_chosen(codes, answers) for codes in reading.conditions]
-        drafted = _drafted(hook)
         await request.state.turn()  # reading a large bundle takes as long as an answer
         answer = _recommended(chosen, drafted, answers)
         known = _known(answer)
@@ -143,9 +141,18 @@ class _Called:
         for outcome, entries in reading.counts.items():
             self.metrics.read(outcome, entries)
         left = [one for one in answer["recommendations"] if one["code"] not in drafted][:TOP]
-        cards = [card_of(left, answer["diagnoses"], reading, hook.context, self.root)] if left else []
+        cards = [card_of(left, answer["diagnoses"], reading, context, self.root)] if left else []
         read = {**reading.counts, "complete": reading.complete}
         return reply({"cards": cards, "extension": {_EXTENSION: read}})
+
+
+def _read(hook: Hook) -> tuple[Reading, frozenset[str], messages.Context]:
+    """What the answer needs of a request: its conditions, its drafts, and whom it is about.
+
+    The request itself takes ten times its size in memory, too much to keep while others have their turn.
+    """
+    about = messages.Context(patientId=hook.context.patientId, encounterId=hook.context.encounterId)
+    return read_conditions(_prefetched(hook)), _drafted(hook), about
 
 
 def _prefetched(hook: Hook) -> list[Any]:
