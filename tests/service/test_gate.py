@@ -12,7 +12,7 @@ import pytest
 from dx2px.service.config import Limits, ServiceConfig
 from dx2px.service.gate import ONCE, Gate
 from dx2px.service.metrics import Metrics
-from dx2px.service.observation import Observed
+from dx2px.service.observation import AGAIN, Observed
 
 SCOPE: dict[str, Any] = {
     "type": "http",
@@ -182,6 +182,20 @@ def test_health_is_told_even_when_full() -> None:
         return [caller.status for caller in health]
 
     assert asyncio.run(run()) == [200, 200, 503]
+
+
+def test_a_new_probe_passes_those_that_ask_again() -> None:
+    async def run() -> list[bool]:
+        app, done = gated(answer), list[bool]()
+
+        async def probe(again: bool) -> None:
+            await Caller(path="/livez", method="GET", extensions={AGAIN: again}).call(app)
+            done.append(again)
+
+        await asyncio.gather(*(probe(again=True) for _ in range(50)), probe(again=False))
+        return done
+
+    assert asyncio.run(run()).index(False) < 5
 
 
 def test_an_unforeseen_error_is_told_and_logged_without_its_message(caplog: pytest.LogCaptureFixture) -> None:

@@ -18,7 +18,7 @@ from uvicorn.server import ServerState
 
 from dx2px.service import problems
 from dx2px.service.config import Limits
-from dx2px.service.observation import GONE
+from dx2px.service.observation import AGAIN, GONE
 from dx2px.service.problems import Problem
 
 _NOT_HTTP = Problem(400, "not-http", "The request cannot be read as HTTP.")
@@ -78,6 +78,7 @@ class Connection(HttpToolsProtocol):
         self._parts = 0  # of the body
         self._flaw = _NOT_HTTP  # why the parser stops, if it does
         self._dropped = 0
+        self._used = False  # whether a request has been answered
         self._answering: RequestResponseCycle | None = None
         self._postponed: tuple[RequestResponseCycle, Any] | None = None
 
@@ -193,7 +194,9 @@ class Connection(HttpToolsProtocol):
             return
         if self.server_state.stopping and not self.pipeline:
             _make_last(cycle)
-        cycle.scope["extensions"] = {GONE: lambda: cycle.disconnected}  # type: ignore[dict-item]
+        known = {GONE: lambda: cycle.disconnected, AGAIN: self._used}
+        cycle.scope["extensions"] = known  # type: ignore[typeddict-item]
+        self._used = True
         super()._start_asgi_task(cycle, app)
 
     def _stop_parser(self, problem: Problem) -> None:

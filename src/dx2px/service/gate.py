@@ -7,6 +7,7 @@ refused instead of waiting in line. Those that have a place work in turns.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 import re
@@ -18,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dx2px.service.config import Limits, ServiceConfig
 from dx2px.service.logs import Sampled
 from dx2px.service.metrics import Metrics
+from dx2px.service.observation import AGAIN
 from dx2px.service.problems import ProblemError, refuse
 
 log = logging.getLogger("dx2px.service")
@@ -55,10 +57,13 @@ class Gate:
         self.cds_callers = cds_callers  # whether CDS Hooks clients show a JWT instead of the token
         self.bodies = _Bodies(config.limits)
         self.busy = 0
+        self.probes = asyncio.Lock()
         self.refusals = Sampled(log, "too many requests at a time: %d refused")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] in HEALTH:
+            if scope.get("extensions", {}).get(AGAIN, False):
+                await self._wait_to_probe()
             await self.app(scope, receive, send)
             return
         try:
@@ -77,6 +82,11 @@ class Gate:
         with self._place():
             await scope["state"]["turn"]()
             await self.app(scope, receive, send)
+
+    async def _wait_to_probe(self) -> None:
+        """One at a time for those that ask again and again: hundreds of them would hold up a probe that is new."""
+        async with self.probes:
+            await asyncio.sleep(0)
 
     def _check_host(self, host: bytes) -> None:
         match = _HOST.fullmatch(host)

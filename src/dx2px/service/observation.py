@@ -44,6 +44,7 @@ _NO_STORE = (b"cache-control", b"no-store")
 _FAILED = Problem(500, "internal-error", "The service failed. Its log has an entry with the request's id.")
 UNMATCHED = "(unmatched)"
 GONE = "dx2px.gone"  # the extension of a scope that tells whether the client has gone
+AGAIN = "dx2px.again"  # the extension that tells whether its connection has been used before
 # Refusals for lack of room wait so long. Clients that ask again at once would otherwise leave no time for the work.
 _REFUSAL_SECONDS = 0.5
 METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE", "TRACE"})
