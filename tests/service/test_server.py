@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -17,6 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dx2px.service.config import Limits
+from dx2px.service.server import _within_system
 
 BODY = json.dumps({"diagnoses": ["428.0", "250.00"]}).encode()
 HEAD = b"POST /api/recommend HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
@@ -173,6 +177,26 @@ def test_requests_do_not_pile_up_on_a_connection(running: Process) -> None:
     with running.connect() as client:
         sends_until_cut(client, b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n" * 1000)
     assert running.post()[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("allowed", "most", "then", "connections"),
+    [
+        (256, 4096, 264, 100),
+        (64, 164, 164, 50),
+        (64, resource.RLIM_INFINITY, 264, 100),
+        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, None, 100),
+        (264, 264, None, 100),
+    ],
+)
+def test_connections_fit_the_files_that_the_system_allows(
+    monkeypatch: pytest.MonkeyPatch, allowed: int, most: int, then: int | None, connections: int
+) -> None:
+    asked: list[tuple[int, tuple[int, int]]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (allowed, most))
+    monkeypatch.setattr(resource, "setrlimit", lambda *request: asked.append(request))
+    assert _within_system(Limits(connections=100)).connections == connections
+    assert asked == ([] if then is None else [(resource.RLIMIT_NOFILE, (then, most))])
 
 
 def test_others_are_served_meanwhile(running: Process) -> None:

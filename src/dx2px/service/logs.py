@@ -25,7 +25,7 @@ class Sampled:
 
 
 class Thinned(logging.Filter):
-    """Lets a message pass once in ten seconds: clients that do not speak HTTP make uvicorn repeat itself."""
+    """Lets a message pass once in ten seconds: clients that do not speak HTTP make the libraries repeat themselves."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,5 +49,6 @@ def set_up_logs(requests: bool = True) -> None:
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level)
-    logging.getLogger("uvicorn.error").addFilter(Thinned())
+    for name in ("uvicorn.error", "asyncio"):
+        logging.getLogger(name).addFilter(Thinned())
     logging.getLogger("dx2px.service.access").setLevel(logging.INFO if requests else logging.WARNING)

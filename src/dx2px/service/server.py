@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 import uvicorn
 
@@ -26,11 +27,13 @@ from dx2px.service.served import Served
 log = logging.getLogger("dx2px.service")
 
 _TICKS = 5  # tenths of a second between two checks of the connections
+_OTHER_FILES = 64  # that the process opens besides its connections: its log, the model
 _LAST_REQUESTS = 1.0  # seconds for requests that are on their way when the service is stopped
 
 
 def serve(served: Served, config: ServiceConfig) -> None:
     """Answer requests until stopped."""
+    config = replace(config, limits=_within_system(config.limits))
     with _listen(config) as listener:
         port = listener.getsockname()[1]
         metrics = Metrics()
@@ -41,6 +44,28 @@ def serve(served: Served, config: ServiceConfig) -> None:
         log.info("serving %r on port %d", served.answers.model, port)
         _Server(_uvicorn_config(app, config.limits), served, metrics, config.limits).run(sockets=[listener])
     log.info("stopped")
+
+
+def _within_system(limits: Limits) -> Limits:
+    """The limits, with no more connections than the system lets the process open.
+
+    Many systems allow 1,024 files, and more if asked. With none left, the loop would try in vain to accept the next
+    connection, log every attempt, and answer nobody.
+    """
+    if sys.platform == "win32":
+        return limits
+    import resource
+
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * limits.connections + _OTHER_FILES  # as many may arrive at once as are there, and be refused
+    if allowed == resource.RLIM_INFINITY or allowed >= wanted:
+        return limits
+    allowed = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
+    connections = max((allowed - _OTHER_FILES) // 2, 1)
+    if connections < limits.connections:
+        log.warning("at most %d connections: the system allows %d open files", connections, allowed)
+    return replace(limits, connections=connections)
 
 
 def _listen(config: ServiceConfig) -> socket.socket:
@@ -54,6 +79,7 @@ def _uvicorn_config(app: object, limits: Limits) -> uvicorn.Config:
         http=type("LimitedConnection", (Connection,), {"limits": limits}),
         # Not uvloop: a new connection waits for seconds there while a few hundred others are busy.
         loop="asyncio",
+        backlog=limits.connections,
         ws="none",
         lifespan="off",
         log_config=None,
