@@ -267,6 +267,13 @@ def test_broken_requests_get_a_problem(running: Process, sent: bytes, status: in
     assert b"Traceback" not in answered
 
 
+def test_a_request_that_would_lose_its_body_is_refused(running: Process) -> None:
+    upgrade = b"connection: close, Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n"
+    assert b"without Upgrade" in exchange(running, request(BODY, upgrade))
+    answered = exchange(running, request(BODY, b"connection: close\r\nupgrade: h2c\r\n"))
+    assert answered.startswith(b"HTTP/1.1 200")
+
+
 def test_trailers_are_not_headers(running: Process) -> None:
     """They come when the headers have been checked: one that names the type of the body must not decide."""
     head = b"POST /api/recommend HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ntransfer-encoding: chunked\r\n"

@@ -78,6 +78,7 @@ class Gate:
         self._check_host(headers.get(b"host", b""))
         self._check_token(path, headers.get(b"authorization", b""))
         if scope["method"] != "GET":
+            _check_upgrade(headers)
             receive = await self.bodies.read(path, headers.get(b"content-length"), receive)
         with self._place():
             await scope["state"]["turn"]()
@@ -181,6 +182,12 @@ def _check_transfer(coding: bytes | None) -> None:
     """A body arrives as it is, or in chunks; what else was done to it would not be undone."""
     if coding is not None and coding.strip().lower() != b"chunked":
         raise refuse(400, "transfer-coding", "The only Transfer-Encoding that is read is chunked.")
+
+
+def _check_upgrade(headers: dict[bytes, bytes]) -> None:
+    """The parser drops the body of a request that wants to change the protocol, as Java's HTTP client does at first."""
+    if b"upgrade" in headers and b"upgrade" in headers.get(b"connection", b"").lower():
+        raise refuse(400, "upgrade", "The service speaks HTTP/1.1 only: send the request without Upgrade.")
 
 
 def _too_large(limit: int) -> Exception:
