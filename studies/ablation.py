@@ -152,12 +152,12 @@ class AblatedModel(CouplingModel):
 
     config: Ablated
 
-    def _kept(self, weights: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    def _network(self, weights: Mapping[str, NDArray[Any]]) -> CouplingNetwork:
         dx, px = self.vocabularies
         categories = (dx.categories, px.categories) if self.config.shared else None
         network = self.config.network(len(dx), len(px), self.config.model, categories)
         network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
-        return {name: array.numpy() for name, array in network.arrays().items()}
+        return network
 
 
 SCORERS: dict[type[CouplingNetwork], type[CouplingScorer]] = {

@@ -158,10 +158,11 @@ class Model:
             if again := {found.code for found in asked} & set(stay.further):
                 raise InputError(f"{_shown(sorted(again))}: coded already, so there is nothing to explain.")
             return self._explained(stay, asked, plan, with_reasons)
-        top = min(top, int(np.isfinite(stay.scores).sum()))
-        cover = None if coverage is None else self._cover(stay, coverage)
-        best = top_l(stay.scores[None, :], top if cover is None else cover.set_size)[0].tolist()
-        found = [self.procedures.at(index) for index in best]
+        cover, members = (None, None) if coverage is None else self._cover(stay, coverage)
+        best = top_l(stay.scores[None, :], top if members is None else len(stay.scores))[0]
+        best = best[np.isfinite(stay.scores[best])]  # coded ones come last
+        chosen = best if members is None else best[members[best]]
+        found = [self.procedures.at(index) for index in chosen.tolist()]
         return self._explained(stay, found, plan, with_reasons, cover)
 
     def unexplained(
@@ -325,14 +326,15 @@ class Model:
         rows = diagnoses if layout is None else layout.rows(diagnoses, about.known(used))
         return rows, scorer, vectors
 
-    def _cover(self, stay: Stay, coverage: float) -> results.Coverage:
+    def _cover(self, stay: Stay, coverage: float) -> tuple[results.Coverage, NDArray[np.bool_]]:
+        """What is promised, and which procedures keep the promise, (p,): the most probable ones."""
         calibration = self.files.calibration
         if calibration is None or stay.probabilities is None:
             raise ModelError(
                 "This model has no calibration, so it cannot promise a coverage: train it again."
             )
-        members = calibration.members(stay.probabilities[None, :], coverage)
-        return results.Coverage(coverage, int(members.sum()), calibration.threshold(coverage))
+        members = calibration.members(stay.probabilities[None, :], coverage)[0]
+        return results.Coverage(coverage, int(members.sum()), calibration.threshold(coverage)), members
 
     def _vectors(self, name: str) -> NDArray[np.float32]:
         if name not in self.files.arrays:

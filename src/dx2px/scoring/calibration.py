@@ -5,10 +5,13 @@ scores s of a stay's procedures:
 
     x_p = s_p,  or  s_p − log Σ_q exp(s_q)  if scores only mean something relative to the others of the same stay
     f_p = first(x_p)                                       a rising curve: the log odds that go with x alone
-    η_p = w₀ f_p + w₁ log Σ_q σ(f_q) + w₂ max_q f_q + w₃,  w₀ > 0
-    probability_p = σ(second(η_p))                         a rising curve again
+    e_p = w₀ f_p + w₁ log Σ_q σ(f_q) + w₂ max_q f_q + w₃,  w₀ > 0
+    η_p = second(e_p)                                      a rising curve again
 
-Every step rises with s_p within a stay, so the ranking does not change. `dx2px.training.fit_calibration` fits it.
+Every step so far is the same for all procedures (pooled) and rises with s_p within a stay. `dx2px.scoring.head` then
+corrects each procedure by itself, where that helps; otherwise probability_p = σ(η_p). With a head, a procedure that
+ranks lower may be more probable. A procedure with the score −∞ is out of the question: its probability is 0, and it
+does not change the others. `dx2px.training.fit_calibration` and `fit_head` fit all this.
 
 Axes: i stays, p procedures, k knots, c coverages.
 """
@@ -17,7 +20,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,9 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.errors import InputError
-from dx2px.scoring.segments import Doubles, log_softmax
+from dx2px.scoring.head import LAYOUT, Head
+from dx2px.scoring.segments import Doubles, Floats, log_softmax
 
 BELOW, ABOVE = 8.0, 2.0  # how far, in log odds, a curve may continue beyond its first and its last knot
+_OUTERMOST = (
+    20.0  # and how often the rise of its first or last piece: a flat piece says nothing of what lies beyond
+)
 _LOWEST = -700.0  # exp(700) is still finite in double precision
 _NAMES = {"centred", "first", "weights", "second", "coverages", "thresholds"}
 
@@ -41,18 +48,22 @@ class Curve:
 
     def __call__(self, values: Doubles) -> Doubles:
         out: Doubles = np.interp(values, self.x, self.y)
-        first, last = self._slopes
+        first, last = self._ends
         if (above := values > self.x[-1]).any():
-            out[above] += _flattening((values[above] - self.x[-1]) * last, ABOVE)
+            out[above] += _flattening((values[above] - self.x[-1]) * last[0], last[1])
         if (below := values < self.x[0]).any():
-            out[below] -= _flattening((self.x[0] - values[below]) * first, BELOW)
+            out[below] -= _flattening((self.x[0] - values[below]) * first[0], first[1])
         return out
 
     @cached_property
-    def _slopes(self) -> tuple[float, float]:
-        """Of the first piece and of the last."""
-        x, y = self.x, self.y
-        return float((y[1] - y[0]) / (x[1] - x[0])), float((y[-1] - y[-2]) / (x[-1] - x[-2]))
+    def _ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """The slope of the first piece and of the last, and how far the curve may continue beyond each."""
+        rises, widths = np.diff(self.y)[[0, -1]].tolist(), np.diff(self.x)[[0, -1]].tolist()
+        limits = (min(most, _OUTERMOST * rise) for most, rise in zip((BELOW, ABOVE), rises, strict=True))
+        first, last = (
+            (rise / width, limit) for rise, width, limit in zip(rises, widths, limits, strict=True)
+        )
+        return first, last
 
     def to_dict(self) -> dict[str, list[float]]:
         return {"x": self.x.tolist(), "y": self.y.tolist()}
@@ -60,7 +71,7 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """The fitted stage; a model folder keeps it as plain numbers."""
+    """The fitted stage; a model folder keeps it as plain numbers, and the head's arrays with its weights."""
 
     centred: bool
     first: Curve
@@ -68,15 +79,40 @@ class Calibration:
     second: Curve
     coverages: Doubles  # (c,) rising
     thresholds: Doubles  # (c,) falling
+    head: Head | None = None  # without one, probabilities are the pooled ones
 
     def probability(self, scores: NDArray[Any], places: NDArray[np.int64] | None = None) -> Doubles:
         """How often a procedure with such a score, in a stay with such scores, was coded; (i, p), within 0 and 1.
 
         With `places` (i, l), only for the procedures at these places.
         """
+        out = np.isneginf(scores) if scores.size and np.isneginf(scores.min()) else None
+        eta = self.pooled(scores, out, places if self.head is None else None)
+        p = sigmoid(eta if self.head is None else self.head.log_odds(eta, places))
+        if out is not None:
+            p[out if places is None else np.take_along_axis(out, places, axis=1)] = 0.0
+        return p
+
+    def pooled(
+        self,
+        scores: NDArray[Any],
+        out: NDArray[np.bool_] | None = None,
+        places: NDArray[np.int64] | None = None,
+    ) -> Doubles:
+        """η of the module's text, (i, p) or, with `places`, (i, l).
+
+        Where `out` is true the score is −∞; that procedure has no part in what the scores of its stay say together.
+        """
+        if out is not None:  # a stay without any procedure left is given some scores, lest they become NaN
+            scores = np.where(out.all(axis=1, keepdims=True), 0.0, scores)
         f = self.first(centre(scores, self.centred))
+        if out is not None:
+            f[out] = _LOWEST
         chosen = f if places is None else np.take_along_axis(f, places, axis=1)
-        return sigmoid(self.second(combined(chosen, context(f), self.weights)))
+        eta = self.second(combined(chosen, context(f), self.weights))
+        if out is not None and places is None:
+            eta[out] = _LOWEST
+        return eta
 
     def threshold(self, coverage: float) -> float:
         """The least probability of a set that holds, on average over stays, `coverage` of a stay's procedures.
@@ -92,9 +128,20 @@ class Calibration:
         """The set of each stay: procedures at or above the threshold, and the most probable one, (i, p)."""
         return (probability >= self.threshold(coverage)) | most_probable(probability)
 
+    @property
+    def arrays(self) -> dict[str, Floats]:
+        """The head's, as a model folder names them; none without a head."""
+        return {} if self.head is None else self.head.arrays
+
+    def with_arrays(self, arrays: Mapping[str, Floats]) -> Calibration:
+        """The same with other arrays of the head, or with none where there is no head."""
+        head = None if self.head is None else Head.of(arrays, (self.head.slope, self.head.shift))
+        return replace(self, head=head)
+
     def to_dict(self) -> dict[str, Any]:
-        """As config.json keeps it."""
-        return {
+        """As config.json keeps it; the head's arrays are elsewhere."""
+        head = {} if self.head is None else {"head": [self.head.slope, self.head.shift]}
+        return head | {
             "centred": self.centred,
             "first": self.first.to_dict(),
             "weights": self.weights.tolist(),
@@ -104,9 +151,9 @@ class Calibration:
         }
 
     @classmethod
-    def from_dict(cls, record: Mapping[str, Any]) -> Calibration:
-        """From what `to_dict` returned; a ValueError if the record is not valid."""
-        if record.keys() != _NAMES or not isinstance(record["centred"], bool):
+    def from_dict(cls, record: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Calibration:
+        """From what `to_dict` returned, and the head's arrays; a ValueError if the record is not valid."""
+        if record.keys() - {"head"} != _NAMES or not isinstance(record["centred"], bool):
             raise ValueError("entries are missing or unknown")
         first, second = (_curve(record[name]) for name in ("first", "second"))
         weights, coverages, thresholds = (_numbers(record[n]) for n in ("weights", "coverages", "thresholds"))
@@ -116,7 +163,7 @@ class Calibration:
             raise ValueError("the coverages must rise, with one threshold per coverage")
         if (np.diff(thresholds) > 0).any() or not 0 <= thresholds.min() <= thresholds.max() <= 1:
             raise ValueError("the thresholds must fall, and be probabilities")
-        return cls(record["centred"], first, weights, second, coverages, thresholds)
+        return cls(record["centred"], first, weights, second, coverages, thresholds, _head(record, arrays))
 
 
 def centre(scores: NDArray[Any], centred: bool) -> Doubles:
@@ -153,6 +200,17 @@ def _flattening(rise: Doubles, limit: float) -> Doubles:
     """Rises like `rise` at first, and stays below `limit`."""
     flat: Doubles = -limit * np.expm1(-rise / limit)
     return flat
+
+
+def _head(record: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Head | None:
+    if arrays.keys() != (LAYOUT.keys() if "head" in record else set()):
+        raise ValueError("parts of its head are missing")
+    if "head" not in record:
+        return None
+    final = _numbers(record["head"])
+    if len(final) != 2 or final[0] <= 0:
+        raise ValueError("the head has a slope above 0 and a shift")
+    return Head.of(arrays, (float(final[0]), float(final[1])))
 
 
 def _curve(record: Any) -> Curve:

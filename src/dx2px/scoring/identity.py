@@ -16,7 +16,7 @@ def fingerprint(files: ModelFiles) -> str:
     codes = [list(files.diagnoses), list(files.procedures), list(files.diagnosis_counts or ())]
     plain = [files.method, dict(files.settings), codes, calibration]
     digest = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
-    for name, array in sorted(files.arrays.items()):
+    for name, array in sorted(files.weights.items()):
         digest.update(f"{name} {array.shape} {array.dtype}".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""Fitting the stage that turns scores into probabilities, on stays that the method did not learn from.
+"""Fitting the pooled stage that turns scores into probabilities, on stays that the method did not learn from.
 
 The parts of `dx2px.scoring.calibration` are fitted one after the other by maximum likelihood over all pairs of a
 validation stay and a procedure; scores are centred unless that costs likelihood. The curves are linear splines with
@@ -13,6 +13,8 @@ Axes: i stays, p procedures, n points, k knots.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +36,10 @@ def fit_calibration(scores: Scores, diagnoses: Ragged, procedures: Ragged) -> Ca
     """The stage of a method, fitted on stays that it did not learn from."""
     s, coded = scored_pairs(scores, diagnoses, procedures)
     plain, centred = (_stage(s, coded, centred) for centred in (False, True))
-    losses = [_loss(stage.probability(s), coded) for stage in (plain, centred)]
+    losses = [log_loss(stage.probability(s), coded) for stage in (plain, centred)]
     best = centred if losses[1] <= _NEAR * losses[0] else plain
     thresholds = conformal_thresholds(best.probability(s), coded, COVERAGES)
-    return Calibration(best.centred, best.first, best.weights, best.second, COVERAGES, thresholds)
+    return replace(best, coverages=COVERAGES, thresholds=thresholds)
 
 
 def conformal_thresholds(probability: Doubles, coded: NDArray[np.bool_], coverages: Doubles) -> Doubles:
@@ -68,9 +70,24 @@ def _stage(s: Doubles, coded: NDArray[np.bool_], centred: bool) -> Calibration:
     return Calibration(centred, first, weights, second, np.empty(0), np.empty(0))
 
 
-def _loss(p: Doubles, coded: NDArray[np.bool_]) -> float:
+def log_loss(p: Doubles, coded: NDArray[np.bool_]) -> float:
     """Minus the log likelihood."""
     return -float(np.log(np.where(coded, p, 1 - p)).sum())
+
+
+def slope_and_shift(z: Doubles, coded: NDArray[np.bool_]) -> tuple[float, float]:
+    """w and c of the likeliest σ(w z + c) by Newton's method, with a weak ridge towards 1 and 0."""
+    w, c = 1.0, 0.0
+    for _ in range(_NEWTON_STEPS):
+        p = sigmoid(w * z + c)
+        wrong, spread = p - coded, p * (1 - p)
+        corner = (spread * z).sum()
+        H = np.array([[(spread * z * z).sum() + 1, corner], [corner, spread.sum() + 1]])
+        step = np.linalg.solve(H, [(wrong * z).sum() + w - 1, wrong.sum() + c])
+        w, c = w - float(step[0]), c - float(step[1])
+        if np.abs(step).max() < 1e-8:
+            break
+    return (w, c) if np.isfinite(w + c) and w > 0 else (1.0, 0.0)
 
 
 def _weights(f: Doubles, stay: Doubles, coded: NDArray[np.bool_]) -> Doubles:

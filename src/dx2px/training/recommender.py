@@ -14,6 +14,8 @@ from dx2px.scoring.scorer import Scorer
 from dx2px.scoring.segments import Floats
 
 if TYPE_CHECKING:
+    import torch
+
     from dx2px.training.batches import Rows
     from dx2px.training.history import Epoch
 
@@ -80,3 +82,11 @@ class Recommender(ABC):
         scorer = self.scorer()
         layout = layout_of(scorer)
         return scorer.scores(diagnoses if layout is None else layout.rows(diagnoses))
+
+    def blurred_scores(self, rows: Ragged, generator: torch.Generator) -> Floats:
+        """Scores of stays that were learned from, for fitting probabilities of new stays, (i, p).
+
+        A method knows its training stays too well. One that learns with dropout can score them with dropout, which
+        makes their scores more like those of new stays. By default these are the plain scores.
+        """
+        return self.scorer().scores(rows)

@@ -10,21 +10,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from dx2px.cohort import Cohort, CohortStream, Split, SplitBy, split_cohort
 from dx2px.cohort.fingerprint import fingerprint
+from dx2px.cohort.stream import joined
 from dx2px.errors import InputError
+from dx2px.ragged import Ragged
 from dx2px.scoring.calibration import Calibration
-from dx2px.scoring.evidence import Evidence, stay_rows
+from dx2px.scoring.evidence import Evidence, layout_of, stay_rows
 from dx2px.scoring.folder import ModelFiles, write_folder
 from dx2px.scoring.measured import DATA_KEY, measured_record
-from dx2px.scoring.metrics import Metrics, evaluate
+from dx2px.scoring.metrics import Metrics, Scores, evaluate
 from dx2px.scoring.reliability import Reliability, reliability
 from dx2px.scoring.scorer import Scorer
 from dx2px.scoring.subgroups import publishable, subgroups
 from dx2px.training.batches import Rows
 from dx2px.training.card import model_card
 from dx2px.training.fit_calibration import fit_calibration
+from dx2px.training.fit_head import fitting_stays, with_head
 from dx2px.training.history import history_table
 from dx2px.training.loop import set_threads
 from dx2px.training.recommender import Recommender, Say, silent
@@ -143,9 +147,29 @@ class Trained:
 
     @cached_property
     def calibration(self) -> Calibration:
-        """From scores to probabilities, fitted on the validation stays."""
-        stays = self.stays("validation")
-        return fit_calibration(self.scorer.scores, stay_rows(self.scorer, stays), stays.procedures)
+        """From scores to probabilities: one stage for all procedures from the validation stays, then the head."""
+        stays, lessons = self.stays("validation"), self.stays("train")
+        chosen = lessons.subset(fitting_stays(len(self.cohort.procedure_vocabulary), len(lessons)))
+        blurred = self.recommender.blurred_scores(self._mixed_rows(chosen), torch.Generator().manual_seed(0))
+        held_out = self._both_rows(stays)
+        stage = fit_calibration(*held_out)
+        return with_head(stage, (blurred, chosen.procedures), held_out, half=self.recommender.half)
+
+    def _mixed_rows(self, stays: Cohort) -> Ragged:
+        """Every other stay with all its evidence, the rest with their diagnoses alone."""
+        layout = layout_of(self.scorer)
+        if layout is None:
+            return stays.diagnoses
+        alone = (np.arange(len(stays)) % 2 == 0)[:, None]
+        return layout.rows(stays.diagnoses, layout.known(stays).without(alone))
+
+    def _both_rows(self, stays: Cohort) -> tuple[Scores, Ragged, Ragged]:
+        """How to score stays, their rows, and their procedures: with all evidence, then with diagnoses alone."""
+        rows, procedures = [stay_rows(self.scorer, stays)], [stays.procedures]
+        if layout_of(self.scorer) is not None:
+            rows.append(stay_rows(self.scorer, stays, "codes"))
+            procedures *= 2
+        return self.scorer.scores, joined(rows), joined(procedures)
 
     def reliability(self, part: str = "test") -> Reliability:
         """How well the calibrated probabilities agree with what was coded.

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from dx2px.methods.coupling.network import CouplingConfig, CouplingNetwork
 from dx2px.methods.coupling.settings import CouplingTraining
+from dx2px.ragged import Ragged
+from dx2px.scoring.segments import Floats
 from dx2px.training.learned import LearnedModel
 from dx2px.training.loop import Weights
 from dx2px.training.options import OF_TRAIN, loop_options
+
+_BLOCK = 512  # stays whose pairs are in memory together
 
 
 class CouplingModel(LearnedModel):
@@ -32,8 +37,18 @@ class CouplingModel(LearnedModel):
 
     def _kept(self, weights: Weights) -> Mapping[str, NDArray[Any]]:
         """With the parts that categories share added to each code's own (`CouplingNetwork.arrays`)."""
+        return {name: array.numpy() for name, array in self._network(weights).arrays().items()}
+
+    def blurred_scores(self, rows: Ragged, generator: torch.Generator) -> Floats:
+        """With the dropout of training."""
+        network = self._network(self._learned.weights)
+        with torch.no_grad():
+            parts = [network.scores(block, generator).numpy() for block in rows.blocks(_BLOCK)]
+        return np.concatenate(parts)  # (i, p)
+
+    def _network(self, weights: Weights) -> CouplingNetwork:
         sizes = len(self.vocabularies[0]), len(self.vocabularies[1])
         categories = self.vocabularies[0].categories, self.vocabularies[1].categories
         network = CouplingNetwork(*sizes, self.config.model, categories, self.layout)
         network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
-        return {name: array.numpy() for name, array in network.arrays().items()}
+        return network

@@ -214,14 +214,18 @@ class CouplingNetwork(nn.Module):
 
     def loss(self, evidence: Ragged, procedures: Ragged, generator: Source | None = None) -> Tensor:
         """The sum of the stays' losses; `procedures` are those that are not coded already."""
+        return self.surprise(self.scores(evidence, generator), Entries.of(procedures, self.U.device))
+
+    def scores(self, evidence: Ragged, generator: Source | None = None) -> Tensor:
+        """The scores, (i, p), −∞ for procedures that are coded already; dropout where a generator is given."""
         rows = Entries.of(evidence, self.U.device)
         if generator is not None and self.config.diagnosis_dropout:
             rows = rows.thinned(self.config.diagnosis_dropout, generator)
         totals = self.totals(rows, generator)
-        if self.layout is not None:
-            coded = tuple(torch.from_numpy(part).to(totals.device) for part in self.layout.coded_in(evidence))
-            totals = totals.index_put(coded, totals.new_tensor(-torch.inf))
-        return self.surprise(totals, Entries.of(procedures, self.U.device))
+        if self.layout is None:
+            return totals
+        coded = tuple(torch.from_numpy(part).to(totals.device) for part in self.layout.coded_in(evidence))
+        return totals.index_put(coded, totals.new_tensor(-torch.inf))
 
     def surprise(self, totals: Tensor, coded: Entries) -> Tensor:
         """−w_i log Σ_d π(d,p) of the coded procedures, summed; `totals` (i, p) lacks the normalising constant of π."""

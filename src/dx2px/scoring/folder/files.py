@@ -4,7 +4,7 @@ config.json          format, version, method, settings, shapes of the arrays, SH
                      their sizes, the calibration of the scores, and what was measured on the test part
 vocabulary.parquet   kind, index, code, count: one row per diagnosis, then one per procedure;
                      `count` is the number of training stays with the code, or null
-weights.safetensors  the arrays, as float32, or as float16 to halve the size
+weights.safetensors  the arrays of the method and of the calibration's head, as float32, or as float16 to halve the size
 history.parquet      what training measured, one row per epoch, numbers only
 MODEL_CARD.md        what the model is, for people
 split.parquet        optional: the part of each stay, as `Split.save` writes it; no identifiers
@@ -32,6 +32,7 @@ from dx2px.scoring.folder import config_file, entries, layouts, measured_entry, 
 from dx2px.scoring.folder.entries import ALLOWED, CARD, CONFIG, HISTORY, REQUIRED, SPLIT, VOCABULARY, WEIGHTS
 from dx2px.scoring.folder.flaws import FlawError, raise_all
 from dx2px.scoring.folder.replacement import replacing, set_aside
+from dx2px.scoring.head import LAYOUT as HEAD
 from dx2px.scoring.methods import scorer_of
 from dx2px.scoring.scorer import Scorer
 from dx2px.storage import check_home
@@ -53,7 +54,7 @@ class ModelFiles:
     settings: Mapping[str, Any]  # hyper-parameters, seed: JSON values, no paths
     diagnoses: Sequence[str]  # canonical codes, in the order of their text
     procedures: Sequence[str]
-    arrays: Mapping[str, layouts.Array]
+    arrays: Mapping[str, layouts.Array]  # the method's; the head's are the calibration's
     history: pa.Table
     card: str
     diagnosis_counts: Sequence[int] | None = None  # training stays with each code; from 1 to 11 it says 11
@@ -67,6 +68,11 @@ class ModelFiles:
         """What scores stays with these arrays."""
         return scorer_of(self.method, self.arrays, self.settings)
 
+    @property
+    def weights(self) -> dict[str, layouts.Array]:
+        """All arrays: the method's and the head's."""
+        return {**self.arrays, **(self.calibration.arrays if self.calibration is not None else {})}
+
 
 def write_folder(path: str | os.PathLike[str], files: ModelFiles, *, half: bool = False) -> None:
     """Write a model folder, completely or not at all. It may replace an earlier model, but nothing else.
@@ -74,7 +80,7 @@ def write_folder(path: str | os.PathLike[str], files: ModelFiles, *, half: bool 
     With `half` the arrays are rounded to half precision, which halves the size of the folder.
     """
     try:
-        files = replace(files, arrays=halved(files.arrays)) if half else files
+        files = _halved(files) if half else files
         _check(files)
         contents = _contents(files, half)
     except FlawError as flaw:
@@ -103,7 +109,7 @@ def read_folder(path: str | os.PathLike[str]) -> ModelFiles:
 def _check(files: ModelFiles) -> None:
     """What must be true of every model, before it is written and after it is read."""
     flaws = tables.code_flaws(files.diagnoses, "diagnosis") + tables.code_flaws(files.procedures, "procedure")
-    flaws += layouts.flaws(files.method, files.arrays, len(files.diagnoses), len(files.procedures))
+    flaws += layouts.flaws(files.method, files.weights, len(files.diagnoses), len(files.procedures))
     if any(_ABSOLUTE_PATH.search(text) for text in (files.card, *_texts(files.settings))):
         flaws.append("its settings or its card name a path of the machine it was made on")
     raise_all(flaws)
@@ -126,9 +132,15 @@ def halved(arrays: Mapping[str, layouts.Array]) -> dict[str, layouts.Array]:
         return {name: array.astype(np.float16).astype(np.float32) for name, array in arrays.items()}
 
 
+def _halved(files: ModelFiles) -> ModelFiles:
+    stage = files.calibration
+    rounded = None if stage is None else stage.with_arrays(halved(stage.arrays))
+    return replace(files, arrays=halved(files.arrays), calibration=rounded)
+
+
 def _contents(files: ModelFiles, half: bool) -> dict[str, bytes]:
     counts = [files.diagnosis_counts, files.procedure_counts]
-    kept = {name: array.astype(np.float16 if half else array.dtype) for name, array in files.arrays.items()}
+    kept = {name: array.astype(np.float16 if half else array.dtype) for name, array in files.weights.items()}
     contents = {
         VOCABULARY: tables.vocabulary_bytes([files.diagnoses, files.procedures], counts),
         # As bytes: the library's own way to a file leaves it unsynced and readable by its owner alone.
@@ -165,26 +177,30 @@ def _files(record: config_file.Record, contents: Mapping[str, bytes]) -> ModelFi
     raise_all(layouts.value_flaws(arrays))  # before half precision is widened
     if SPLIT in contents:
         tables.check_split(contents[SPLIT], SPLIT)
+    single = _single(arrays)
+    head = {name: single.pop(name) for name in HEAD if name in single}
     return ModelFiles(
         method=record["method"],
         settings=record["settings"],
         diagnoses=diagnoses,
         procedures=procedures,
-        arrays=_single(arrays),
+        arrays=single,
         history=tables.read_history(contents[HISTORY], HISTORY),
         card=_decode(contents[CARD]),
         diagnosis_counts=counts[0],
         procedure_counts=counts[1],
         split=contents.get(SPLIT),
-        calibration=_calibration(record),
+        calibration=_calibration(record, head),
         measured=_measured(record),
         version=record["version"],
     )
 
 
-def _calibration(record: config_file.Record) -> Calibration | None:
+def _calibration(record: config_file.Record, head: Mapping[str, layouts.Array]) -> Calibration | None:
+    if head and "calibration" not in record:
+        raise FlawError("it has a head, but no calibration")
     try:
-        return Calibration.from_dict(record["calibration"]) if "calibration" in record else None
+        return Calibration.from_dict(record["calibration"], head) if "calibration" in record else None
     except (ValueError, OverflowError) as error:
         raise FlawError(f"its calibration cannot be used ({error})") from error
 

@@ -1,4 +1,4 @@
-"""Checks that a model's arrays are those that its method declares (`dx2px.scoring.methods`)."""
+"""Checks that a model's arrays are those that its method declares (`dx2px.scoring.methods`), with or without a head."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dx2px.scoring import head
 from dx2px.scoring.methods import METHODS
 
 Array = NDArray[Any]
@@ -15,14 +16,13 @@ _BLOCK = 1 << 20  # numbers looked at together
 
 
 def flaws(method: str, arrays: Mapping[str, Array], diagnoses: int, procedures: int) -> list[str]:
-    """Everything that is wrong with a method's arrays, one clause each."""
+    """Everything that is wrong with a model's arrays, one clause each. Any method may have the head's, all or none."""
     if method not in METHODS:
         return [f"this version of dx2px does not know the method {method[:40]!r}"]
     declared = METHODS[method]
-    layout = declared.all_arrays
-    groups = [declared.arrays, *(group for group in declared.optional if group.keys() & arrays.keys())]
-    required = {name for group in groups for name in group}
-    found = [f"the array {name} is missing" for name in sorted(required - arrays.keys())]
+    groups = [group for group in (*declared.optional, head.LAYOUT) if group.keys() & arrays.keys()]
+    layout = {name: axes for group in (declared.arrays, *groups) for name, axes in group.items()}
+    found = [f"the array {name} is missing" for name in sorted(layout.keys() - arrays.keys())]
     found += [f"the array {name[:40]!r} does not belong" for name in sorted(arrays.keys() - layout.keys())]
     lengths = {"diagnosis": diagnoses, "procedure": procedures}
     for name, axes in layout.items():
