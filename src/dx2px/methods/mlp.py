@@ -14,12 +14,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag, softplus
 
 from dx2px.methods.baseline import Baseline, Fitted, Task
 from dx2px.methods.trials import Trial, choose
+from dx2px.ragged import Ragged
+from dx2px.scoring.scorer import BLOCK
 from dx2px.scoring.segments import Floats
 from dx2px.training.batch import Batch
 from dx2px.training.batches import Batches
@@ -60,6 +63,13 @@ class Mlp(Baseline):
         choice = choose(_walk(self.config, tried), task.say)
         chosen = {"chosen": choice.best.record(), "tried": choice.tried}
         return Fitted(choice.best.learned, asdict(self.config) | {"seed": task.seed} | chosen)
+
+    def blurred_scores(self, diagnoses: Ragged, generator: torch.Generator) -> Floats:
+        """With the dropout of training."""
+        drop = self.settings()["chosen"]["dropout"]
+        weights = {name: torch.from_numpy(array) for name, array in self.arrays().items()}
+        parts = [blurred(weights, block, drop, generator).numpy() for block in diagnoses.blocks(BLOCK)]
+        return np.concatenate(parts)  # (i, p)
 
 
 def _walk(config: MlpConfig, tried: Callable[[Loss, float], Trial[T]]) -> Iterator[Trial[T]]:
@@ -108,9 +118,7 @@ class _Run:
         return Trial({"loss": self.loss, "dropout": self.drop, "epoch": best_epoch}, best_f1, best)
 
     def _step(self, batch: Batch) -> None:
-        h = hidden(self.weights, batch.diagnoses.values, batch.diagnoses.offsets)  # (i, h)
-        kept = torch.empty_like(h).bernoulli_(1 - self.drop, generator=self.generator)
-        s = outputs(self.weights, h * kept / (1 - self.drop))  # (i, p)
+        s = blurred(self.weights, batch.diagnoses, self.drop, self.generator)  # (i, p)
         coded = batch.procedures
         stays, codes, number = (
             torch.from_numpy(x) for x in (coded.row_of_entry, coded.values, coded.lengths)
@@ -137,6 +145,13 @@ def hidden(weights: Weights, codes: Any, offsets: Any) -> Tensor:
     """h of each stay."""
     bags = torch.from_numpy(codes).long(), torch.from_numpy(offsets[:-1])
     return torch.relu(embedding_bag(bags[0], weights["H"], bags[1], mode="sum") + weights["c"])  # (i, h)
+
+
+def blurred(weights: Weights, diagnoses: Ragged, drop: float, generator: torch.Generator) -> Tensor:
+    """s of each stay and procedure, with dropout."""
+    h = hidden(weights, diagnoses.values, diagnoses.offsets)  # (i, h)
+    kept = torch.empty_like(h).bernoulli_(1 - drop, generator=generator)
+    return outputs(weights, h * kept / (1 - drop))  # (i, p)
 
 
 def outputs(weights: Weights, h: Tensor) -> Tensor:

@@ -50,7 +50,8 @@ class Head:
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]], final: tuple[float, float] = (1.0, 0.0)) -> Head:
         """From arrays named as in `LAYOUT`, and w and c."""
-        return cls(*(arrays[name] for name in LAYOUT), *final)
+        k, a, q, W = (arrays[name] for name in LAYOUT)
+        return cls(k, a, q, W, *final)
 
     @property
     def arrays(self) -> dict[str, Floats]:

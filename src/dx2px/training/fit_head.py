@@ -1,10 +1,9 @@
 """Fitting the head: each procedure's own correction of the pooled probabilities (`dx2px.scoring.head`).
 
-The validation stays are too few for numbers of every procedure: fitted on them alone, the head gained half as much. So
-k, a, q and W are fitted on training stays, by Adam on the binary cross-entropy over all pairs of a stay and a procedure,
-with a ridge towards the pooled stage. The method scores these stays as blurred as new ones, where it can
-(`Recommender.blurred_scores`). A last slope and shift, and whether the head is kept at all, come from the validation
-stays, for which the method is neither too sure nor too right.
+The validation stays are too few to fit numbers of every procedure. So k, a, q and W are fitted on training stays: by
+Adam, on the binary cross-entropy over all pairs of a stay and a procedure, with a ridge towards the pooled stage. Where
+a method can, it scores these stays with dropout (`Recommender.blurred_scores`), since it knows them better than it will
+know new ones. The last slope and shift come from the validation stays, and so does the decision to keep the head.
 
 Axes: i stays, p procedures, f factors.
 """
