@@ -2,7 +2,7 @@
 
 Run: python studies/calibration.py COHORT… [--methods linear,mlp] [--threads 1]
 80/20 by stay or patient (split seed 0), fold 0 of ten validates and calibrates. Prints Markdown: expected calibration
-error and slope, over all pairs of stay and procedure and over each stay's ten most probable; the share of a stay's
+error and slope, over all pairs of stay and procedure and over each stay's first ten; the share of a stay's
 procedures in sets meant to hold 80, 90 and 95 %; the mean size of 90 % sets cut at a probability, at a cumulative
 mass of probability, and at a rank. docs/probabilities.md has the numbers.
 """

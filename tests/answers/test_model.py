@@ -16,7 +16,8 @@ from dx2px.answers import Model
 from dx2px.codes import title
 from dx2px.errors import CodeError, InputError, ModelError
 from dx2px.scoring.folder import write_folder
-from synthetic_models import planted_files
+from dx2px.scoring.head import Head
+from synthetic_models import SIGMOID, planted_files
 
 
 def test_each_diagnosis_brings_its_procedure(model: Model) -> None:
@@ -73,6 +74,24 @@ def test_a_set_of_stated_coverage_is_what_reaches_its_threshold(model: Model) ->
     assert "coverage" not in model.recommend(["428.0"]).to_dict()
     with pytest.raises(InputError, match=r"from 0\.5 to 0\.9, not 0\.99"):
         model.recommend(["428.0"], coverage=0.99)
+
+
+def test_with_a_head_the_set_goes_by_probability_and_is_listed_by_rank() -> None:
+    """The head makes 0389, which ranks third, more probable than 0017, which ranks second."""
+    shifts = np.array([-2, 3, 0, 0], np.float32)
+    nothing = np.zeros((4, 1), np.float32)
+    head = Head(np.ones(4, np.float32), shifts, nothing, nothing, 1.0, 0.0)
+    model = Model(planted_files("e+pooling", calibration=replace(SIGMOID, head=head)))
+    found = model.recommend(["428.0"], coverage=0.9)
+    assert [one.code for one in found.recommendations] == ["icd9pcs:3722", "icd9pcs:0389"]
+    ranks, chances = zip(*((one.rank, one.probability) for one in found.recommendations), strict=True)
+    assert ranks == (1, 3)
+    assert found.coverage is not None
+    assert min(chances) >= found.coverage.threshold
+    assert found.coverage.set_size == 2
+    by_rank = model.recommend(["428.0"], top=4).recommendations
+    assert [one.rank for one in by_rank] == [1, 2, 3, 4]
+    assert by_rank[1].probability == pytest.approx(0.5)
 
 
 def test_a_model_made_before_there_was_a_calibration_only_ranks(tmp_path: Path, model: Model) -> None:

@@ -1,4 +1,4 @@
-"""The calibration stage: it rises with the score, is never certain, and survives the folder or is refused."""
+"""The pooled stage: it rises with the score, is never certain, and survives the folder or is refused."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_context_of_a_stay_enters_by_its_formula() -> None:
 
 
 @given(st.integers(0, 10_000), st.floats(0.1, 30))
-def test_the_ranking_within_a_stay_is_untouched(seed: int, scale: float) -> None:
+def test_without_a_head_the_ranking_within_a_stay_is_untouched(seed: int, scale: float) -> None:
     rng = np.random.default_rng(seed)
     scores = (scale * rng.normal(size=(5, 40))).astype(np.float32)
     scores.sort(axis=1)
@@ -79,6 +79,12 @@ def test_scores_beyond_all_that_was_seen_are_not_certain(extreme: float) -> None
         p = drawn(seed).probability(np.array([[-extreme, 0, extreme]], np.float32))
         assert ((p > 0) & (p < 1)).all()
         assert p[0, 0] <= p[0, 1] <= p[0, 2]
+
+
+def test_a_flat_piece_says_nothing_of_what_lies_beyond() -> None:
+    """Few stays, all coded, have much the same scores: others just beyond them are no less probable."""
+    curve = Curve(np.array([1.0, 1.0001]), np.array([3.0, 3.001]))
+    assert curve(np.array([-50.0, 0.9, 1.0, 1.1, 50.0])) == pytest.approx(3, abs=0.03)
 
 
 def test_centred_scores_mean_something_within_a_stay_alone() -> None:

@@ -84,7 +84,9 @@ def test_scores_of_any_kind_become_probabilities(fitted: Stages, test: World, ki
 
 
 @pytest.mark.parametrize("kind", SCORES)
-def test_the_order_of_a_stays_procedures_is_kept(fitted: Stages, validation: World, kind: str) -> None:
+def test_the_pooled_stage_keeps_the_order_of_a_stays_procedures(
+    fitted: Stages, validation: World, kind: str
+) -> None:
     s = validation.scores(SCORES[kind])(validation.rows)
     p = np.take_along_axis(fitted(kind).probability(s), np.argsort(s, axis=1), axis=1)
     assert (np.diff(p, axis=1) >= 0).all()

@@ -99,14 +99,14 @@ class Model:
             codes: The diagnoses, as people write them (`585.6`, `5856`) or canonical.
             top: How many procedures to return.
             coverage: If given, such as 0.9, return instead the set of procedures that holds this share of a stay's
-                procedures on average.
+                procedures on average: the most probable ones.
             map: Translate diagnoses of the other ICD version by the public maps.
             facts: What else is known, each if it is known: `principal` (a diagnosis), `age` in years, `sex` (F or M),
                 `admission` (a type that the model knows) and `coded` (procedures that are coded already, which are
                 not recommended again).
 
         Returns:
-            The diagnoses with their significance, the procedures, best first, and the plan between them.
+            The diagnoses with their significance, the procedures by their scores, best first, and the plan between them.
 
         Raises:
             UnknownCodesError: The model knows none of the diagnoses.

@@ -39,7 +39,7 @@ def show_recommendation(found: Recommendation) -> None:
         remark(
             f"The set holds {one.target:.0%} of a stay's coded procedures, on average over stays like those it was "
             f"fitted on. It has the {one.set_size} procedures with a probability of at least "
-            f"{shown_probability(one.threshold)}, and in any case the first."
+            f"{shown_probability(one.threshold)}, and in any case the most probable."
         )
     if any(one.probability is None for one in found.recommendations):
         remark("This model has no calibration, so it ranks procedures without probabilities: train it again.")

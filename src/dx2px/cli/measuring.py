@@ -122,7 +122,7 @@ def show_reliability(trust: Reliability) -> None:
     """Print calibration error and slope, and how much the sets of each coverage held."""
     rows = [
         [pairs, f"{one.ece:.4f}", "–" if one.slope is None else f"{one.slope:.2f}"]
-        for pairs, one in (("all procedures", trust.all), ("ten most probable per stay", trust.top))
+        for pairs, one in (("all procedures", trust.all), ("first ten per stay", trust.top))
     ]
     print_table("Calibration (0 is the best error, 1 the best slope)", ["", "expected error", "slope"], rows)
     _show_procedures(trust.procedures)

@@ -133,11 +133,9 @@ def explain(
     model: ModelOption = None,
     procedures: Annotated[
         str | None,
-        typer.Option(
-            help="Procedures to explain, separated by commas.", show_default="the most probable, see --top"
-        ),
+        typer.Option(help="Procedures to explain, separated by commas.", show_default="the best, see --top"),
     ] = None,
-    top: Annotated[int, typer.Option(help="How many of the most probable procedures to explain.", min=1)] = 5,
+    top: Annotated[int, typer.Option(help="How many of the best procedures to explain.", min=1)] = 5,
     principal: Principal = None,
     age: Age = None,
     sex: Sex = None,

@@ -64,11 +64,11 @@ class Mlp(Baseline):
         chosen = {"chosen": choice.best.record(), "tried": choice.tried}
         return Fitted(choice.best.learned, asdict(self.config) | {"seed": task.seed} | chosen)
 
-    def blurred_scores(self, diagnoses: Ragged, generator: torch.Generator) -> Floats:
+    def blurred_scores(self, rows: Ragged, generator: torch.Generator) -> Floats:
         """With the dropout of training."""
         drop = self.settings()["chosen"]["dropout"]
         weights = {name: torch.from_numpy(array) for name, array in self.arrays().items()}
-        parts = [blurred(weights, block, drop, generator).numpy() for block in diagnoses.blocks(BLOCK)]
+        parts = [blurred(weights, block, drop, generator).numpy() for block in rows.blocks(BLOCK)]
         return np.concatenate(parts)  # (i, p)
 
 

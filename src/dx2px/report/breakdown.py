@@ -32,7 +32,7 @@ class Ranking:
     """How a model ranked the procedures of stays."""
 
     stays: Cohort
-    best: NDArray[np.int32]  # (i, 10) most probable first
+    best: NDArray[np.int32]  # (i, 10) best first
     places: NDArray[np.int32]  # (e,) of the coded procedures, 1 is the first
 
     def metrics(self, at: Sequence[int] = AT) -> Metrics:

@@ -15,7 +15,7 @@ def save_reliability(trust: Reliability, path: str | os.PathLike[str]) -> None:
     figure, axes = new_figure(width=5.2, height=4.8)
     shown = [
         (trust.all, BLUE, "o", "all pairs"),
-        (trust.top, ORANGE, "s", "ten most probable per stay"),
+        (trust.top, ORANGE, "s", "first ten per stay"),
     ]
     for one, colour, mark, name in shown:
         axes.plot(*_points(one), mark, color=colour, label=f"{name}: {_numbers(one)}")

@@ -172,9 +172,9 @@ def centre(scores: NDArray[Any], centred: bool) -> Doubles:
 
 
 def combined(f: Doubles, stay: Doubles, weights: Doubles) -> Doubles:
-    """η of the module's text, (i, p), from f and the stays' `context`."""
-    eta: Doubles = weights[0] * f + (stay @ weights[1:])[:, None]
-    return eta
+    """e of the module's text, (i, p), from f and the stays' `context`."""
+    e: Doubles = weights[0] * f + (stay @ weights[1:])[:, None]
+    return e
 
 
 def context(f: Doubles) -> Doubles:

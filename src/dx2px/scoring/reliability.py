@@ -3,7 +3,7 @@
 The expected calibration error (ECE) is the mean distance between the mean probability and the share coded, over 15
 bins of equally many pairs; the slope is that of a logistic regression of what was coded on the log odds (1 is right;
 below 1 the probabilities are too extreme). Both are computed over all pairs, most of which are improbable, and over the
-pairs that a user sees: the ten most probable of each stay. `per_procedure` asks the same of each procedure by itself.
+pairs that a user sees: the ten best-ranked of each stay. `per_procedure` asks the same of each procedure by itself.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Coverage:
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """Agreement over all pairs and over each stay's ten most probable, procedure by procedure, and of sets."""
+    """Agreement over all pairs and over each stay's first ten, procedure by procedure, and of sets."""
 
     stays: int
     all: Agreement

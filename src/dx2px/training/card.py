@@ -103,7 +103,7 @@ def _calibration_section(trust: Mapping[str, Any]) -> list[str]:
         "| pairs of stay and procedure | expected calibration error | slope |",
         "|---|---|---|",
         _agreement("all", trust["all"]),
-        _agreement(f"the {TOP} most probable per stay", trust[f"top{TOP}"]),
+        _agreement(f"the first {TOP} per stay", trust[f"top{TOP}"]),
         "",
         "Share of a stay's procedures that a set should hold → holds on average (procedures in the set): "
         f"{', '.join(sets)}.",

@@ -91,7 +91,7 @@ def slope_and_shift(z: Doubles, coded: NDArray[np.bool_]) -> tuple[float, float]
 
 
 def _weights(f: Doubles, stay: Doubles, coded: NDArray[np.bool_]) -> Doubles:
-    """w of η by Newton's method, with a weak ridge towards (1, 0, 0, 0), which leaves f unchanged."""
+    """w of e by Newton's method, with a weak ridge towards (1, 0, 0, 0), which leaves f unchanged."""
     start = np.array([1.0, 0.0, 0.0, 0.0])
     weights = start.copy()
     for _ in range(_NEWTON_STEPS):

@@ -36,7 +36,7 @@ from dx2px.scoring.reliability import Reliability, reliability
 from dx2px.scoring.subgroups import SMALLEST, Subgroup, subgroups
 
 Say = Callable[[str], None]
-EXPLAINED = 5  # most probable procedures of a shown stay
+EXPLAINED = 5  # best procedures of a shown stay
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def _stays(model: Model, ranking: Ranking, number: int) -> tuple[ShownStay, ...]
 
 
 def _shown(model: Model, ranking: Ranking, row: int) -> ShownStay:
-    """The most probable procedures, then the other coded ones."""
+    """The best procedures, then the other coded ones."""
     stays = ranking.stays
     coded = frozenset(stays.procedures_of(row))
     best = [stays.procedure_vocabulary[int(index)] for index in ranking.best[row, :EXPLAINED]]

@@ -31,9 +31,7 @@ def head(content: Content) -> list[Markup]:
         ("recall@10", f"{metrics.mean('recall')[10]:.1f}%", "of a stay's coded procedures"),
     ]
     if content.trust is not None:
-        facts.append(
-            ("calibration error", f"{content.trust.top.ece:.3f}", "ten most probable per stay; 0 is best")
-        )
+        facts.append(("calibration error", f"{content.trust.top.ece:.3f}", "first ten per stay; 0 is best"))
     tiles = [el("div", el("dt", name), el("dd", value, el("small", note))) for name, value, note in facts]
     return [
         el("h1", f"Report on {content.name}"),

@@ -31,7 +31,7 @@ def stays_section(content: Content) -> Markup:
         el("p", f"The rule: {RULE}"),
         el(
             "p",
-            "Rows are the stay's diagnoses with their significance. Columns are its five most probable procedures, "
+            "Rows are the stay's diagnoses with their significance. Columns are its five best procedures, "
             "then its other coded ones. Cells are the share of a diagnosis in a procedure. "
             f"{plan.reading} {plan.faithfulness}",
         ),

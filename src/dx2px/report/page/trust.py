@@ -36,7 +36,7 @@ def trust_section(content: Content) -> Markup:
 
 
 def _plot(trust: Reliability) -> Markup:
-    pairs = ((trust.all, "all pairs"), (trust.top, f"{TOP} most probable per stay"))
+    pairs = ((trust.all, "all pairs"), (trust.top, f"first {TOP} per stay"))
     lines = [Line(name, *_points(one)) for one, name in pairs]
     note = f"Bins with fewer than {SMALLEST} coded or {SMALLEST} uncoded pairs are not drawn. The axes are logarithmic."
     return figure(
@@ -55,7 +55,7 @@ def _points(one: Agreement) -> tuple[list[float], list[float]]:
 def _numbers(trust: Reliability) -> Markup:
     rows = [
         [name, f"{one.ece:.4f}", "–" if one.slope is None else f"{one.slope:.2f}"]
-        for name, one in (("all pairs", trust.all), (f"{TOP} most probable per stay", trust.top))
+        for name, one in (("all pairs", trust.all), (f"first {TOP} per stay", trust.top))
     ]
     note = (
         "Expected error: mean distance of the points from the line. Slope: 1 is right; below 1 the probabilities are "
