@@ -106,7 +106,7 @@ class Model:
                 not recommended again).
 
         Returns:
-            The diagnoses with their significance, the procedures by their scores, best first, and the plan between them.
+            The diagnoses with their significance, the procedures (best score first), and the plan between them.
 
         Raises:
             UnknownCodesError: The model knows none of the diagnoses.
