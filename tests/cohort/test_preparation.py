@@ -329,6 +329,21 @@ def test_table_folder_and_system_column(tmp_path: Path) -> None:
     assert stays(run("table", folder, tmp_path)) == EXPECTED
 
 
+@pytest.mark.parametrize(
+    "written", ["1\x000", "1 0", "1-0", "1\u200b0", "(9)", "-9", "icd\x009", "9?", "icd1-0"]
+)
+def test_a_version_that_is_not_plainly_written_is_not_guessed(tmp_path: Path, written: str) -> None:
+    rows = "a,4280,ICD 9 CM\na,0389,icd_9\nb,5856,9.0\n"
+    folder = write(
+        tmp_path / "in",
+        diagnoses=f"stay_id,code,system\n{rows}b,25000,{written}\n",
+        procedures="stay_id,code,system\na,3995,ICD-9-PCS\nb,3893,9\nb,3995,09\n",
+    )
+    prepared = run("table", folder, tmp_path)
+    assert stays(prepared) == EXPECTED
+    assert rejects(prepared) == [("diagnoses.csv", 5, "code", "not_icd")]
+
+
 def test_table_wide(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     path.write_text("stay_id,dx10,dx2,dx1,px1,px2\na,,0389,4280,3995,\nb,5856,,,3893,3995\n")

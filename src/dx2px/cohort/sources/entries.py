@@ -31,6 +31,10 @@ PRINCIPAL, LESS_PRINCIPAL = 1, 2
 BLANKS = r"[ \t\n\r\f\x0b]+"
 FILLED = r"[^ \t\n\r\f\x0b-]"  # a cell of blanks and hyphens holds no code
 WHOLE, WHOLE_WITH_POINT = r"^-?[0-9]{1,18}$", r"^-?[0-9]{1,15}\.0*$"
+VERSIONS = {
+    9: r"^(0?9(\.0)?|icd[ _-]*9([ _-]*(cm|pcs|proc|dx|px))?)$",
+    10: r"^(10(\.0)?|icd[ _-]*10([ _-]*(cm|pcs|proc|dx|px))?)$",
+}
 
 
 @dataclass(frozen=True)
@@ -69,13 +73,13 @@ def whole_number(column: Any) -> Any:
 
 
 def version_of(column: Any) -> Any:
-    """9 or 10, from what people write in a version or system column: 9, ICD-9-CM, icd10pcs, ICD10CM …"""
-    written = text(column).lower().re_replace("[^a-z0-9.]", "")
-    known = {
-        9: ["9", "09", "9.0", "icd9", "icd9cm", "icd9pcs", "icd9proc", "icd9dx", "icd9px"],
-        10: ["10", "10.0", "icd10", "icd10cm", "icd10pcs", "icd10dx", "icd10px", "icd10proc"],
-    }
-    branches = [(written.isin(names), ibis.literal(version)) for version, names in known.items()]
+    """9 or 10, from what people write in a version or system column: 9, ICD-9-CM, icd10pcs, ICD10CM …
+
+    Anything else is not ICD. Nothing is taken out of the text first: a control character in `1\\x000` may stand for a
+    lost one.
+    """
+    written = text(column).lower()
+    branches = [(written.re_search(pattern), ibis.literal(version)) for version, pattern in VERSIONS.items()]
     return ibis.cases(*branches, else_=NOT_ICD).cast("int8")
 
 
