@@ -380,6 +380,13 @@ def test_table_lists(tmp_path: Path) -> None:
     assert stays(run("table", parquet, tmp_path)) == EXPECTED
 
 
+def test_a_parquet_file_of_very_many_columns_is_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "own.parquet"
+    pq.write_table(pa.table({f"dx{n}": ["4280"] for n in range(10_001)}), path)
+    with pytest.raises(CohortError, match=r"own.parquet has 10,001 columns, more than the 10,000"):
+        run("table", path, tmp_path, icd="9")
+
+
 def test_table_parquet_with_numbers_repairs_what_is_unique(tmp_path: Path) -> None:
     path = tmp_path / "own.parquet"
     codes = [4280, 1120, 5856, 17, 3995]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import ibis
+import pyarrow.parquet as pq
 
 from dx2px.cohort.engines import Engine
 from dx2px.cohort.engines.engine import FILE_ROW
@@ -18,6 +19,7 @@ from dx2px.words import counted
 
 TEXT_SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".tsv", ".tsv.gz", ".txt", ".txt.gz", ".txt.bz2")
 PARQUET_SUFFIXES = (".parquet",)
+MOST_COLUMNS = 10_000  # of a Parquet file: DuckDB needs minutes for ten times as many
 
 
 class FileTables(Tables):
@@ -113,9 +115,14 @@ class FileTables(Tables):
 
     def _parquet(self, path: Path) -> Any:
         try:
-            return self.engine.read_numbered_parquet(path)
+            columns = pq.read_metadata(path).num_columns
+            if columns <= MOST_COLUMNS:
+                return self.engine.read_numbered_parquet(path)
         except Exception:  # each engine raises types of its own; here they all mean the same
             raise CohortError(f"{path.name} cannot be read as Parquet; the file may be damaged.") from None
+        raise CohortError(
+            f"{path.name} has {columns:,} columns, more than the {MOST_COLUMNS:,} that a table may have."
+        )
 
 
 def _stem(path: Path) -> str:
