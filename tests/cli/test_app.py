@@ -13,7 +13,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from dx2px.cli.app import app
+from dx2px.cli.app import app, main
 from dx2px.cli.console import print_json, print_table
 from dx2px.version import __version__
 
@@ -78,6 +78,19 @@ def test_the_demonstration_makes_all_it_names(tmp_path: Path) -> None:
     assert "Hemodialysis" in done.stdout
     assert f"file://{tmp_path}/demo/report.html" in done.stderr
     assert "python -m dx2px recommend 585.6 427.5 --model demo/model" in done.stderr
+
+
+@pytest.mark.parametrize("absent", ["torch", "matplotlib"])
+def test_the_demonstration_says_at_its_start_what_is_not_installed(
+    absent: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr("dx2px.cli.demo.find_spec", lambda name: None if name == absent else object())
+    monkeypatch.setattr(sys, "argv", ["dx2px", "demo", "--out", str(tmp_path / "demo")])
+    with pytest.raises(SystemExit, match="1"):
+        main()
+    said = f"dx2px: This command needs {absent}, which is not installed: pip install 'dx2px[train]'.\n"
+    assert capsys.readouterr() == ("", said)
+    assert not (tmp_path / "demo").exists()
 
 
 def test_brackets_in_tables_are_text(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,10 @@ QUESTIONS = {
     "A heart attack, with diabetes": ["410.71", "414.01", "250.00", "272.4"],
 }
 LISTED = 5  # most frequent codes of each kind
+NEEDED = (
+    "torch",
+    "matplotlib",
+)  # for the later steps: to know at the start is better than after the second one
 
 
 def demo(
@@ -33,6 +38,7 @@ def demo(
 
     It asks the model in the package, then makes synthetic stays, learns a model from them and explains one stay.
     """
+    _check_installed()
     cohort, model, figure, page = (
         out / name for name in ("small.parquet", "model", "explanation.png", "report.html")
     )
@@ -48,6 +54,12 @@ def demo(
     remark("5. One page reports on all of it.")
     reporting.write_report(model, cohort, page)
     _say_what_next(out, model, figure, page)
+
+
+def _check_installed() -> None:
+    for name in NEEDED:
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(name=name)
 
 
 def _answer_questions() -> None:
