@@ -343,6 +343,7 @@ def assign(rows: dict[str, list[Any]], column: str, index: int, value: Any) -> N
 
 FORGERIES: dict[str, tuple[Callable[[dict[str, bytes]], dict[str, bytes]], str]] = {
     "NaN weight": (with_arrays(spoilt("U", np.nan)), "U holds values that are not finite"),
+    "weight whose products overflow": (with_arrays(spoilt("U", 3e38)), "U holds values that are not finite"),
     "infinite weight": (with_arrays(spoilt("b", np.inf)), "b holds values that are not finite"),
     "double precision": (with_arrays(lambda a: a | {"V": a["V"].astype(np.float64)}), "V holds float64"),
     "integers": (with_arrays(lambda a: a | {"V": a["V"].view(np.int32)}), "V holds int32"),

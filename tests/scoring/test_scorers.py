@@ -17,6 +17,7 @@ from dx2px.scoring import segments
 from dx2px.scoring.attention import AttentionScorer
 from dx2px.scoring.coupling import CouplingScorer
 from dx2px.scoring.folder import ModelFiles
+from dx2px.scoring.methods import METHODS as DECLARED
 from dx2px.scoring.methods import VARIANTS as METHODS
 from dx2px.scoring.ranking import top_l
 from dx2px.scoring.scorer import rank
@@ -171,6 +172,9 @@ def test_the_method_and_its_settings_choose_the_scorer() -> None:
         files("e+ma", {"model": {"pooling": "min"}}).scorer()
     with pytest.raises(ModelError, match="method 'oracle' cannot recommend"):
         ModelFiles("oracle", {}, (), (), {}, None, "").scorer()
+    arrays = {name: np.ones((2, 2)[: len(axes)], np.float32) for name, axes in DECLARED["gwl"].arrays.items()}
+    with pytest.raises(ModelError, match="sigma is negative"):
+        ModelFiles("gwl", {}, (), (), arrays | {"sigma": np.float32(-1)}, None, "").scorer()
 
 
 def test_large_products_are_made_at_once() -> None:

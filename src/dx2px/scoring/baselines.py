@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dx2px.errors import ModelError
 from dx2px.ragged import Ragged
 from dx2px.scoring import segments
 from dx2px.scoring.segments import Arrays, Floats, check_codes, directions
@@ -116,7 +117,12 @@ class CosineScorer(VectorScorer):
 
 
 class KappaScorer(VectorScorer):
-    """−κ(u_d, v_p), κ = 1 − exp(−σ (1 − cos))."""
+    """−κ(u_d, v_p), κ = 1 − exp(−σ (1 − cos)), σ ≥ 0."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        super().__init__(arrays)
+        if arrays["sigma"] < 0:
+            raise ModelError("The model cannot be used: its sigma is negative.")
 
     def _pairs(self, U: Floats, V: Floats) -> Floats:
         cosines = directions(U) @ directions(V).T

@@ -36,6 +36,10 @@ _OUTERMOST = (
     20.0  # and how often the rise of its first or last piece: a flat piece says nothing of what lies beyond
 )
 _LOWEST = -700.0  # exp(700) is still finite in double precision
+_LARGEST, _STEEPEST = (
+    1e50,
+    1e150,
+)  # a saved number and a slope: no fit comes near them, and their products stay finite
 _NAMES = {"centred", "first", "weights", "second", "coverages", "thresholds"}
 
 
@@ -221,6 +225,8 @@ def _curve(record: Any) -> Curve:
         raise ValueError("a curve has as many x as y, at least two")
     if not ((np.diff(curve.x) > 0).all() and (np.diff(curve.y) > 0).all()):
         raise ValueError("a curve must rise")
+    if (np.diff(curve.y) > _STEEPEST * np.diff(curve.x)).any():
+        raise ValueError("a curve must not have steps")
     return curve
 
 
@@ -229,6 +235,6 @@ def _numbers(values: Any) -> Doubles:
     if not plain or not all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
         raise ValueError("a list of numbers is expected")
     numbers = np.array(values, np.float64)
-    if not np.isfinite(numbers).all():
-        raise ValueError("numbers must be finite")
+    if not (np.abs(numbers) <= _LARGEST).all():
+        raise ValueError(f"numbers must be finite, and at most {_LARGEST:.0e}")
     return numbers

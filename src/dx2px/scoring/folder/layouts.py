@@ -13,6 +13,7 @@ from dx2px.scoring.methods import METHODS
 
 Array = NDArray[Any]
 _BLOCK = 1 << 20  # numbers looked at together
+_LARGEST = 1e9  # counts of stays come near it, weights do not; sums of products of larger ones may overflow
 
 
 def flaws(method: str, arrays: Mapping[str, Array], diagnoses: int, procedures: int) -> list[str]:
@@ -32,18 +33,20 @@ def flaws(method: str, arrays: Mapping[str, Array], diagnoses: int, procedures: 
 
 
 def value_flaws(arrays: Mapping[str, Array]) -> list[str]:
-    """The arrays that hold values that are not finite numbers, one clause each."""
+    """The arrays that hold values that no answer can be computed from, one clause each."""
     return [
-        f"{name} holds values that are not finite numbers"
+        f"{name} holds values that are not finite numbers, or too large ones"
         for name, array in arrays.items()
-        if not _is_finite(array)
+        if array.dtype.kind == "f" and not _is_bounded(array)
     ]
 
 
-def _is_finite(array: Array) -> bool:
+def _is_bounded(array: Array) -> bool:
     """Block by block: the answer for all values at once would need memory beside that of the array."""
     flat = np.ascontiguousarray(array).reshape(-1)
-    return all(np.isfinite(flat[start : start + _BLOCK]).all() for start in range(0, flat.size, _BLOCK))
+    blocks = (flat[start : start + _BLOCK] for start in range(0, flat.size, _BLOCK))
+    # As Python's floats: in half precision the limit itself would be infinite. NaN is neither above nor below.
+    return all(float(block.min()) >= -_LARGEST and float(block.max()) <= _LARGEST for block in blocks)
 
 
 def _array_flaws(name: str, array: Array, axes: tuple[str, ...], lengths: dict[str, int]) -> Iterator[str]:
