@@ -29,6 +29,7 @@ from dx2px.errors import ModelError
 from dx2px.scoring.folder import (
     ModelFiles,
     config_file,
+    entries,
     files,
     read_folder,
     replacement,
@@ -481,6 +482,42 @@ def test_sizes_are_checked_where_config_names_them_and_may_be_absent(folder: Pat
         del record[name]
     fill(folder, whole | {"config.json": config_file.render(record)})
     assert read_folder(folder).method == "e+sa+ma", "folders of earlier versions name no sizes"
+
+
+@pytest.mark.parametrize(
+    ("shapes", "expected"),
+    [
+        ({"Z": [490_000_000]}, "'Z' does not belong"),
+        ({"U": [98_000_000, DIM]}, "U is 98000000 × 5, not 4 × 5"),
+        ({"U": [4, 70_000_000], "V": [3, 70_000_000]}, "a is 2 × 5, not 2 × 70000000"),
+    ],
+)
+def test_weights_that_cannot_be_the_models_are_not_read(
+    folder: Path, shapes: dict[str, list[int]], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = bytes_of(folder)
+    record = json.loads(whole["config.json"])
+    named = record["arrays"] | {name: {"shape": shape, "dtype": "float32"} for name, shape in shapes.items()}
+    size = (
+        len(whole["weights.safetensors"]) + entries.array_bytes(named) - entries.array_bytes(record["arrays"])
+    )
+    fill(folder, vouch(whole, arrays=named, sizes=record["sizes"] | {"weights.safetensors": size}))
+    os.truncate(folder / "weights.safetensors", size)
+    read = entries.read_entry
+    opened: list[str] = []
+    monkeypatch.setattr(entries, "read_entry", lambda home, name: (opened.append(name), read(home, name))[1])
+    assert expected in refusal(folder)
+    assert "weights.safetensors" not in opened
+
+
+def test_large_weights_have_no_longer_axes_than_can_be_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_folder(tmp_path / "model", model("e+ma"))
+    monkeypatch.setattr(files, "_MUCH", 0)
+    assert read_folder(tmp_path / "model").method == "e+ma"
+    monkeypatch.setattr(files, "_LONGEST_AXIS", DIM - 1)
+    assert "names arrays that are too large" in refusal(tmp_path / "model")
 
 
 def rows(count: int, code: str = "icd9cm:4280") -> pa.Table:

@@ -67,7 +67,7 @@ def check_sizes(folder: Path, names: set[str], record: Mapping[str, Any]) -> Non
             raise FlawError(
                 f"{name} is damaged or was changed: it does not have the size that {CONFIG} names"
             )
-        if name == WEIGHTS and not 8 <= size - _array_bytes(record["arrays"]) <= _HEADER:
+        if name == WEIGHTS and not 8 <= size - array_bytes(record["arrays"]) <= _HEADER:
             raise FlawError(f"{name} does not hold the arrays that {CONFIG} names")
 
 
@@ -77,6 +77,17 @@ def check_size(name: str, size: int) -> None:
         raise FlawError(
             f"{name} has {size:,} bytes, more than the {LARGEST[name]:,} that a model folder may hold of it"
         )
+
+
+def array_bytes(arrays: Mapping[str, Any]) -> int:
+    """How many bytes the named arrays take."""
+    total = 0
+    for array in arrays.values():
+        shape, item = (array.get("shape"), array.get("dtype")) if isinstance(array, dict) else (None, None)
+        if not isinstance(shape, list) or not all(type(length) is int and length >= 0 for length in shape):
+            raise FlawError(f"{CONFIG} does not say which arrays {WEIGHTS} holds")
+        total += math.prod(shape[:_MOST_AXES]) * _ITEM_SIZES.get(str(item), 0)
+    return total
 
 
 def _size(path: Path) -> int:
@@ -93,14 +104,3 @@ def _checked(name: str, found: os.stat_result) -> int:
         raise FlawError(f"{name} is not a regular file")
     check_size(name, found.st_size)
     return found.st_size
-
-
-def _array_bytes(arrays: Mapping[str, Any]) -> int:
-    """How many bytes the named arrays take."""
-    total = 0
-    for array in arrays.values():
-        shape, item = (array.get("shape"), array.get("dtype")) if isinstance(array, dict) else (None, None)
-        if not isinstance(shape, list) or not all(type(length) is int and length >= 0 for length in shape):
-            raise FlawError(f"{CONFIG} does not say which arrays {WEIGHTS} holds")
-        total += math.prod(shape[:_MOST_AXES]) * _ITEM_SIZES.get(str(item), 0)
-    return total

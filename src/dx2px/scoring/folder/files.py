@@ -41,6 +41,10 @@ from dx2px.version import __version__
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_MUCH = 100_000_000  # bytes of weights that are not read before their shapes are checked
+_LONGEST_AXIS = (
+    10_000  # of such weights, unless it is an axis of codes: the largest dimension that can be trained
+)
 _READS = 20  # tries to read a folder that writers keep replacing
 # A path from the root or from a drive: it would reveal where, and under whose name, the model was made.
 _ABSOLUTE_PATH = re.compile(r"(?<![\w.:/-])(?:~?/(?:[\w.@-]+/)+[\w.@-]+|[A-Za-z]:\\\w)")
@@ -273,7 +277,21 @@ def _read_once(home: Path) -> tuple[config_file.Record, dict[str, bytes]]:
     record = config_file.parse(entries.read_entry(home, CONFIG))
     _check_names(names)
     entries.check_sizes(home, names, record)
-    return record, {name: entries.read_entry(home, name) for name in sorted(names - {CONFIG})}
+    contents = {name: entries.read_entry(home, name) for name in sorted(names - {CONFIG, WEIGHTS})}
+    if entries.array_bytes(record["arrays"]) > _MUCH:
+        _check_declared(record, contents[VOCABULARY])
+    return record, contents | {WEIGHTS: entries.read_entry(home, WEIGHTS)}
+
+
+def _check_declared(record: config_file.Record, vocabulary: bytes) -> None:
+    """Weights that take time and memory to read are read only if they can be this model's."""
+    (diagnoses, procedures), _ = tables.read_vocabulary(vocabulary, VOCABULARY)
+    shapes = {name: tuple(array["shape"]) for name, array in record["arrays"].items()}
+    raise_all(layouts.shape_flaws(record["method"], shapes, len(diagnoses), len(procedures)))
+    if max(length for shape in shapes.values() for length in shape) > max(
+        _LONGEST_AXIS, len(diagnoses), len(procedures)
+    ):
+        raise FlawError(f"{CONFIG} names arrays that are too large")
 
 
 def _unchanged(folder: Path, before: tuple[int, int, int]) -> bool:

@@ -17,18 +17,29 @@ _LARGEST = 1e9  # counts of stays come near it, weights do not; sums of products
 
 
 def flaws(method: str, arrays: Mapping[str, Array], diagnoses: int, procedures: int) -> list[str]:
-    """Everything that is wrong with a model's arrays, one clause each. Any method may have the head's, all or none."""
+    """Everything that is wrong with a model's arrays, one clause each."""
+    shapes = {name: array.shape for name, array in arrays.items()}
+    found = shape_flaws(method, shapes, diagnoses, procedures)
+    for name, array in arrays.items():
+        found += _value_flaws(name, array)
+    return found
+
+
+def shape_flaws(
+    method: str, shapes: Mapping[str, tuple[int, ...]], diagnoses: int, procedures: int
+) -> list[str]:
+    """What is wrong with the names and shapes of a model's arrays, one clause each. Any method may have a head's."""
     if method not in METHODS:
         return [f"this version of dx2px does not know the method {method[:40]!r}"]
     declared = METHODS[method]
-    groups = [group for group in (*declared.optional, head.LAYOUT) if group.keys() & arrays.keys()]
+    groups = [group for group in (*declared.optional, head.LAYOUT) if group.keys() & shapes.keys()]
     layout = {name: axes for group in (declared.arrays, *groups) for name, axes in group.items()}
-    found = [f"the array {name} is missing" for name in sorted(layout.keys() - arrays.keys())]
-    found += [f"the array {name[:40]!r} does not belong" for name in sorted(arrays.keys() - layout.keys())]
+    found = [f"the array {name} is missing" for name in sorted(layout.keys() - shapes.keys())]
+    found += [f"the array {name[:40]!r} does not belong" for name in sorted(shapes.keys() - layout.keys())]
     lengths = {"diagnosis": diagnoses, "procedure": procedures}
     for name, axes in layout.items():
-        if name in arrays:
-            found += _array_flaws(name, arrays[name], axes, lengths)
+        if name in shapes:
+            found += _shape_flaws(name, shapes[name], axes, lengths)
     return found
 
 
@@ -49,18 +60,22 @@ def _is_bounded(array: Array) -> bool:
     return all(float(block.min()) >= -_LARGEST and float(block.max()) <= _LARGEST for block in blocks)
 
 
-def _array_flaws(name: str, array: Array, axes: tuple[str, ...], lengths: dict[str, int]) -> Iterator[str]:
-    """The first array with an axis decides the length of that axis for the arrays after it."""
+def _value_flaws(name: str, array: Array) -> list[str]:
     if array.dtype != np.float32:
-        yield f"{name} holds {array.dtype} values, not float32"
-    else:
-        yield from value_flaws({name: array})
-    if array.ndim == len(axes):
-        for axis, length in zip(axes, array.shape, strict=True):
+        return [f"{name} holds {array.dtype} values, not float32"]
+    return value_flaws({name: array})
+
+
+def _shape_flaws(
+    name: str, shape: tuple[int, ...], axes: tuple[str, ...], lengths: dict[str, int]
+) -> Iterator[str]:
+    """The first array with an axis decides the length of that axis for the arrays after it."""
+    if len(shape) == len(axes):
+        for axis, length in zip(axes, shape, strict=True):
             lengths.setdefault(axis, length)
     expected = tuple(lengths.get(axis, 0) for axis in axes)
-    if array.shape != expected or 0 in expected:
-        yield f"{name} is {_times(array.shape)}, not {_times(expected)} ({_times(axes)})"
+    if shape != expected or 0 in expected:
+        yield f"{name} is {_times(shape)}, not {_times(expected)} ({_times(axes)})"
 
 
 def _times(parts: tuple[Any, ...]) -> str:
