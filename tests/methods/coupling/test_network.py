@@ -155,3 +155,25 @@ def test_all_bad_settings_are_named_at_once() -> None:
     with pytest.raises(InputError, match=r"dim .*; dropout .*; balance") as error:
         CouplingConfig(dim=0, dropout=1.0, balance=0.0)
     assert "diagnosis dropout" not in str(error.value)
+
+
+def test_threads_change_no_bit_of_the_gradient() -> None:
+    """Where several entries add to one row, threads must not do so in the order in which they happen to come."""
+    rng = np.random.default_rng(0)
+    stays = Ragged.from_lists([rng.choice(300, 12, replace=False).tolist() for _ in range(200)])
+    coded = Ragged.from_lists([rng.choice(50, 3, replace=False).tolist() for _ in range(200)])
+    config = CouplingConfig(dim=200)
+    model = CouplingNetwork(300, 50, config, (np.arange(300) % 7, np.arange(50) % 3))
+    model.init(torch.Generator().manual_seed(1), np.ones(300, np.int64), np.full(50, 0.1))
+
+    def gradient(threads: int) -> torch.Tensor:
+        torch.set_num_threads(threads)
+        parts = torch.autograd.grad(model.loss(stays, coded), list(model.parameters()))
+        return torch.cat([part.reshape(-1) for part in parts])
+
+    before = torch.get_num_threads()
+    try:
+        several = [gradient(4) for _ in range(8)]
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(one, several[0]) for one in several)

@@ -168,17 +168,18 @@ class CouplingNetwork(nn.Module):
         """U, V and s with the shared parts added."""
         if not self.shared:
             return self.U, self.V, self.s
-        U, V = self.U + self.S[self.of_row], self.V + self.R[self.of_procedure]
-        return U, V, self.s + self.t[self.of_row]
+        U = self.U + embedding(self.of_row, self.S)
+        V = self.V + embedding(self.of_procedure, self.R)
+        return U, V, self.s + self.t.index_select(0, self.of_row)
 
     def pairs(self, rows: Entries, generator: Source | None = None) -> Tensor:
         """h_d·v_p + s_d of every row of evidence and procedure, (n, p); dropout where a generator is given."""
         U, V, s = self.folded()
         u = embedding(rows.codes, U)  # (n, m)
-        h = u * self.gate(U, rows)[rows.row]  # (n, m)
+        h = u * embedding(rows.row, self.gate(U, rows))  # (n, m)
         if generator is not None and self.config.dropout:
             h = h * kept_features(h, self.config.dropout, generator)
-        return torch.addmm(s[rows.codes][:, None], h, V.T)  # (n, p)
+        return torch.addmm(s.index_select(0, rows.codes)[:, None], h, V.T)  # (n, p)
 
     def gate(self, U: Tensor, rows: Entries) -> Tensor:
         """The factor that a stay's context gives to each feature, (i, m)."""
