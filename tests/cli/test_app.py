@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -91,6 +92,22 @@ def test_the_demonstration_says_at_its_start_what_is_not_installed(
     said = f"dx2px: This command needs {absent}, which is not installed: pip install 'dx2px[train]'.\n"
     assert capsys.readouterr() == ("", said)
     assert not (tmp_path / "demo").exists()
+
+
+def test_ctrl_c_during_the_imports_leaves_no_traceback() -> None:
+    code = (
+        "import os, signal, sys\n"
+        "class Pressed:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'dx2px.cli.auditing':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "sys.meta_path.insert(0, Pressed())\n"
+        "from dx2px.cli import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
 def test_brackets_in_tables_are_text(capsys: pytest.CaptureFixture[str]) -> None:
