@@ -34,10 +34,11 @@ def test_each_diagnosis_brings_its_procedure(model: Model) -> None:
 def test_the_answer_has_the_shape_of_the_contract(model: Model) -> None:
     answer = json.loads(json.dumps(model.recommend(["428.0", "250.00", "V45.81"], top=2).to_dict()))
     assert list(answer) == ["diagnoses", "recommendations"]
-    assert [list(entry) for entry in answer["diagnoses"]] == [["code", "title", "significance", "status"]] * 3
+    names = ["code", "title", "significance", "status", "stays"]
+    assert [list(entry) for entry in answer["diagnoses"]] == [names] * 3
     assert [entry["status"] for entry in answer["diagnoses"]] == ["known", "known", "unknown"]
     for rank, entry in enumerate(answer["recommendations"], start=1):
-        assert list(entry) == ["rank", "code", "title", "probability", "because"]
+        assert list(entry) == ["rank", "code", "title", "probability", "because", "rests_on"]
         assert entry["rank"] == rank
         assert 0 < entry["probability"] < 1
         assert entry["title"] == title(entry["code"]).text

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dx2px.methods.estimator import ProcedureRecommender
 from dx2px.ragged import Ragged, offsets_of
+from dx2px.scoring.evidence import stay_rows
 from dx2px.scoring.folder import halved
 from dx2px.scoring.per_procedure import per_procedure
 from dx2px.training import fit_head
@@ -162,6 +163,7 @@ def test_without_dropout_the_blurred_scores_are_the_scores(method: str) -> None:
         still = replace(coupling.config.model, dropout=0.0)
         model = CouplingModel(replace(coupling.config, model=still))
     trained = learn(cohort, model, SplitConfig(by="stay"))
-    stays = trained.stays("train").diagnoses
-    blurred = model.blurred_scores(stays, torch.Generator().manual_seed(0))
-    assert blurred == pytest.approx(model.scores(stays), abs=1e-5)
+    stays = trained.stays("train")
+    rows = stay_rows(trained.scorer, stays, "codes")
+    blurred = model.blurred_scores(rows, torch.Generator().manual_seed(0))
+    assert blurred == pytest.approx(model.scores(stays.diagnoses), abs=1e-5)

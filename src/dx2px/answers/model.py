@@ -248,9 +248,15 @@ class Model:
         plan = plan_of(self.files, stay, [index for found in first for index in found.members], choice)
         explained = {one.code: one for one in stay.explained(known, plan)}
         shown = tuple(explained.get(found.code) or _unexplained(found) for found in asked)
-        return results.Explanation(
-            self.source, stay.diagnoses, shown, plan, cover, stay.mapping, stay.evidence
-        )
+        groups = self._alternatives([found.index for found in known if found.index is not None])
+        rest = cover, stay.mapping, stay.evidence, groups
+        return results.Explanation(self.source, stay.diagnoses, shown, plan, *rest)
+
+    def _alternatives(self, procedures: Sequence[int]) -> tuple[tuple[str, ...], ...]:
+        """Those of some procedures that exclude each other, in groups."""
+        calibration = self.files.calibration
+        groups = [] if calibration is None else calibration.alternatives.groups(procedures)
+        return tuple(tuple(self.files.procedures[index] for index in group) for group in groups)
 
     def _asked(
         self, codes: Sequence[str], map_: bool
@@ -272,11 +278,19 @@ class Model:
         mu /= mu.sum()  # exactly 1 in double precision, as the transport needs it
         weight = {found.code: share for found, share in zip(used, mu[: len(used)].tolist(), strict=True)}
         shown = tuple(
-            _diagnosis(found, weight.get(found.code, 0.0), mapping, found.code == about.principal_code)
+            replace(
+                _diagnosis(found, weight.get(found.code, 0.0), mapping),
+                principal=found.code == about.principal_code,
+                stays=_stays(self.files.diagnosis_counts, found),
+            )
             for found in asked
         )
         evidence = [
-            replace(evidence_row(layout, row, self.procedures), significance=share)
+            replace(
+                evidence_row(layout, row, self.procedures),
+                significance=share,
+                stays=self._coded_stays(row, layout),
+            )
             for row, share in zip(further, mu[len(used) :].tolist(), strict=True)
             if layout is not None
         ]
@@ -290,6 +304,11 @@ class Model:
         likely = None if probabilities is None else probabilities[0]
         rest = scorer, rows, place, vectors, mu, scores[0], likely, mapping
         return Stay(shown, tuple(weight), tuple(evidence), *rest)
+
+    def _coded_stays(self, row: int, layout: EvidenceLayout) -> int | None:
+        _, coded, context = layout.starts
+        counts = self.files.procedure_counts
+        return counts[row - coded] if counts is not None and row < context else None
 
     def told(self, facts: Facts) -> Told:
         """What a question tells besides diagnoses, as this model reads it."""
@@ -346,11 +365,14 @@ def _diagnosis(
     found: Found,
     significance: float = 0.0,
     mapping: tuple[results.Mapped, ...] | None = None,
-    principal: bool = False,
 ) -> results.Diagnosis:
     sources = tuple(one.code for one in mapping or () if found.code in one.to)
-    about = found.code, found.title, significance, found.status, found.stand_in, sources
-    return results.Diagnosis(*about, principal)
+    return results.Diagnosis(found.code, found.title, significance, found.status, found.stand_in, sources)
+
+
+def _stays(counts: Sequence[int] | None, found: Found) -> int | None:
+    """Training stays with a code, or with those that stand in for it; None if the model does not say."""
+    return None if counts is None or not found.members else sum(counts[index] for index in found.members)
 
 
 def _unexplained(found: Found) -> results.Procedure:

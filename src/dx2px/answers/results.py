@@ -22,6 +22,7 @@ SCOPE = (
     "The answers reproduce how the hospital stays in the model's data were coded, for billing, after the stay. "
     "They are not medical advice."
 )
+FEW = 30  # training stays
 EXPLANATION = "dx2px-explanation/2"  # the form that `explanation.schema.json` describes
 
 
@@ -79,6 +80,7 @@ class Diagnosis:
     stand_in: StandIn | None = None  # of a backed-off one
     mapped_from: tuple[str, ...] = ()  # the codes of the other ICD version that it replaces
     principal: bool = False
+    stays: int | None = None  # training stays with it, or with what stands in for it; from 1 to 11 it says 11
 
     def to_dict(self) -> dict[str, Any]:
         record = dict(vars(self))
@@ -101,6 +103,7 @@ class EvidenceRow:
     title: str
     significance: float
     status: Status = "known"
+    stays: int | None = None  # training stays with a coded procedure; from 1 to 11 it says 11
 
     def to_dict(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -127,6 +130,14 @@ class Procedure:
     because: tuple[
         Reason, ...
     ] = ()  # largest share first; shares sum to 1; empty without a column in the plan
+    rests_on: int | None = (
+        None  # training stays with its main reason, if that is a code; from 1 to 11 it says 11
+    )
+
+    @property
+    def few_stays(self) -> bool:
+        """Whether it rests on so few training stays that chance may have put it there."""
+        return self.rests_on is not None and self.rests_on < FEW
 
     def to_dict(self) -> dict[str, Any]:
         return {**vars(self), "because": [dict(vars(reason)) for reason in self.because]}
@@ -156,6 +167,7 @@ class Answer:
     coverage: Coverage | None = None  # where a set of stated coverage was asked for
     mapping: tuple[Mapped, ...] | None = None  # where mapping was asked for
     evidence: tuple[EvidenceRow, ...] = ()  # besides the diagnoses, for a model that takes it
+    alternatives: tuple[tuple[str, ...], ...] = ()  # groups of the procedures: a stay has one of each at most
 
     @classmethod
     def of(cls, answer: Answer) -> Self:
@@ -167,6 +179,8 @@ class Answer:
         record: dict[str, Any] = {}
         if self.evidence:
             record["evidence"] = [row.to_dict() for row in self.evidence]
+        if self.alternatives:
+            record["alternatives"] = [list(group) for group in self.alternatives]
         explained = len(self.plan.procedures)
         if 0 < explained < sum(procedure.status == "known" for procedure in self.procedures):
             record["with_reasons"] = explained
@@ -217,7 +231,7 @@ def explanation_schema() -> dict[str, Any]:
 
 
 def _brief(procedure: dict[str, Any]) -> dict[str, Any]:
-    return {name: procedure[name] for name in ("rank", "code", "title", "probability", "because")}
+    return {name: procedure[name] for name in ("rank", "code", "title", "probability", "because", "rests_on")}
 
 
 @dataclass(frozen=True)

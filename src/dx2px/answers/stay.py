@@ -49,8 +49,15 @@ class Stay:
         likely = [None] * len(chosen) if self.probabilities is None else self.probabilities[chosen].tolist()
         reasons = self._reasons(plan.shares)
         reasons += [()] * (len(known) - len(reasons))
-        numbers = zip(known, likely, scores, ranks, reasons, strict=True)
+        support = [self._support(one) for one in reasons]
+        numbers = zip(known, likely, scores, ranks, reasons, support, strict=True)
         return [Procedure(found.code, found.title, found.status, *rest) for found, *rest in numbers]
+
+    def _support(self, reasons: Sequence[Reason]) -> int | None:
+        """The number of training stays with the main reason, if that is a code."""
+        stays = {one.code: one.stays for one in self.diagnoses}
+        stays |= {one.code: one.stays for one in self.evidence}
+        return stays.get(reasons[0].code) if reasons else None
 
     @property
     def further(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ _KINDS = {
     "person": "age, sex",
     "admission": "admission",
 }
+BLURRED = 11  # counts up to this one are not told
 NOT_ADVICE = "This reflects how stays were coded; it is not medical advice."
 
 
@@ -32,6 +33,8 @@ def show_recommendation(found: Recommendation) -> None:
 
     _show_diagnoses(found)
     _show_procedures(found)
+    _report_alternatives(found)
+    _report_support(found)
     _report_mapping(found.mapping)
     _report_diagnoses(found.diagnoses)
     if found.coverage is not None:
@@ -53,6 +56,8 @@ def show_explanation(found: Explanation) -> None:
     else:
         _show_diagnoses(found)
     _show_procedures(found)
+    _report_alternatives(found)
+    _report_support(found)
     _report_plan(found.plan)
     _report_mapping(found.mapping)
     _report_diagnoses(found.diagnoses)
@@ -71,12 +76,21 @@ def show_neighbors(found: Neighbors) -> None:
 def _show_diagnoses(found: Answer) -> None:
     """The diagnoses and, in a table of their own, what else the model knew."""
     notation = Notation.of(one.code for one in found.diagnoses)
-    rows = [[notation.write(one.code), _named(one), _significance(one)] for one in found.diagnoses]
-    print_table("Diagnoses", [notation.heading, "title", "significance"], rows, codes=(0,))
+    rows = [
+        [notation.write(one.code), _named(one), _significance(one), _stays(one.stays)]
+        for one in found.diagnoses
+    ]
+    columns = [notation.heading, "title", "significance", "stays"]
+    print_table("Diagnoses", columns, rows, codes=(0,))
     if found.evidence:
         names = _names(found)
         others = [[_KINDS[one.kind], names[one.code], _significance(one)] for one in found.evidence]
         print_table("Other evidence", ["", "", "significance"], others)
+
+
+def _stays(number: int | None) -> str:
+    """Training stays with a code; small numbers are blurred."""
+    return "–" if number is None else f"{number:,}" if number > BLURRED else f"≤ {BLURRED}" if number else "0"
 
 
 def _named(diagnosis: Diagnosis) -> str:
@@ -144,6 +158,26 @@ def _reasons(one: Procedure, names: Mapping[str, str]) -> str:
     """The diagnoses and other evidence that account for a procedure, largest share first."""
     leading = (reason for reason in one.because[:REASONS] if reason.share >= LEAST_SHARE)
     return ", ".join(f"{names[reason.code]} {reason.share:.0%}" for reason in leading)
+
+
+def _report_alternatives(found: Answer) -> None:
+    """The procedures of which a stay has one."""
+    from dx2px.answers.results import shown_probability
+
+    shown = {one.code: one for one in found.procedures}
+    notation = Notation.of(shown)
+    for group in found.alternatives:
+        each = (f"{notation.write(code)} {shown_probability(shown[code].probability)}" for code in group)
+        remark(f"One of: {', '.join(each)}. Stays hardly ever have more than one of them.")
+
+
+def _report_support(found: Answer) -> None:
+    """The procedures that rest on few stays."""
+    from dx2px.answers.results import FEW
+
+    notation = Notation.of(one.code for one in found.procedures)
+    if few := [notation.write(one.code) for one in found.procedures if one.few_stays]:
+        remark(f"Rests on fewer than {FEW} training stays, so take it with care: {', '.join(few)}.")
 
 
 def _report_plan(plan: Plan) -> None:

@@ -10,8 +10,10 @@ scores s of a stay's procedures:
 
 Every step so far is the same for all procedures (pooled) and rises with s_p within a stay. `dx2px.scoring.head` then
 corrects each procedure by itself, where that helps; otherwise probability_p = σ(η_p). With a head, a procedure that
-ranks lower may be more probable. A procedure with the score −∞ is out of the question: its probability is 0, and it
-does not change the others. `dx2px.training.fit_calibration` and `fit_head` fit all this.
+ranks lower may be more probable. A procedure with the score −∞ is coded already, so it is out of the question: its
+probability is 0, and the log odds of the others are corrected for the number of coded ones (`Completion`). Last,
+procedures that exclude each other must not add up to more than 1 (`dx2px.scoring.alternatives`).
+`dx2px.training.fit_calibration`, `fit_head`, `fit_alternatives` and `fit_completion` fit all this.
 
 Axes: i stays, p procedures, k knots, c coverages.
 """
@@ -20,7 +22,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.errors import InputError
+from dx2px.scoring.alternatives import Alternatives
 from dx2px.scoring.head import LAYOUT, Head
 from dx2px.scoring.segments import Doubles, Floats, log_softmax
 
@@ -41,6 +44,7 @@ _LARGEST, _STEEPEST = (
     1e150,
 )  # a saved number and a slope: no fit comes near them, and their products stay finite
 _NAMES = {"centred", "first", "weights", "second", "coverages", "thresholds"}
+_OPTIONAL = {"head", "alternatives", "completion"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +77,23 @@ class Curve:
         return {"x": self.x.tolist(), "y": self.y.tolist()}
 
 
+@dataclass(frozen=True)
+class Completion:
+    """How the log odds z of a stay's other procedures change once n are coded: slope·z + shift + per_log·log n."""
+
+    slope: float = 1.0  # above 0
+    shift: float = 0.0
+    per_log: float = 0.0
+
+    def __call__(self, z: Doubles, coded: NDArray[np.int64]) -> Doubles:
+        """The log odds, (i, …), of stays with so many coded procedures, (i,)."""
+        some = coded > 0
+        slope = np.where(some, self.slope, 1.0)
+        shift = np.where(some, self.shift + self.per_log * np.log(np.maximum(coded, 1)), 0.0)
+        changed: Doubles = z * slope[:, None] + shift[:, None]
+        return changed
+
+
 @dataclass(frozen=True, eq=False)
 class Calibration:
     """The fitted stage; a model folder keeps it as plain numbers, and the head's arrays with its weights."""
@@ -84,17 +105,38 @@ class Calibration:
     coverages: Doubles  # (c,) rising
     thresholds: Doubles  # (c,) falling
     head: Head | None = None  # without one, probabilities are the pooled ones
+    alternatives: Alternatives = field(default_factory=Alternatives)  # none without a head
+    completion: Completion = field(default_factory=Completion)
 
     def probability(self, scores: NDArray[Any], places: NDArray[np.int64] | None = None) -> Doubles:
         """How often a procedure with such a score, in a stay with such scores, was coded; (i, p), within 0 and 1.
 
         With `places` (i, l), only for the procedures at these places.
         """
-        out = np.isneginf(scores) if scores.size and np.isneginf(scores.min()) else None
+        out = _out(scores)
         eta = self.pooled(scores, out, places if self.head is None else None)
-        p = sigmoid(eta if self.head is None else self.head.log_odds(eta, places))
-        if out is not None:
-            p[out if places is None else np.take_along_axis(out, places, axis=1)] = 0.0
+        p = self._probability(eta, out, places)
+        if not len(self.alternatives):
+            return p
+        if places is None:
+            return self.alternatives.limited(p)
+        columns = np.broadcast_to(self.alternatives.columns, (len(p), len(self.alternatives.columns)))
+        return self.alternatives.limited(p, places, self._probability(eta, out, columns))
+
+    def log_odds(self, scores: NDArray[Any]) -> Doubles:
+        """Of all procedures, (i, p), before what completion and alternatives change."""
+        eta = self.pooled(scores, _out(scores))
+        return eta if self.head is None else self.head.log_odds(eta)
+
+    def _probability(
+        self, eta: Doubles, out: NDArray[np.bool_] | None, places: NDArray[np.int64] | None
+    ) -> Doubles:
+        """From the pooled log odds, (i, p) or, without a head, of the places alone."""
+        z = eta if self.head is None else self.head.log_odds(eta, places)
+        if out is None:
+            return sigmoid(z)
+        p = sigmoid(self.completion(z, out.sum(axis=1)))
+        p[out if places is None else np.take_along_axis(out, places, axis=1)] = 0.0
         return p
 
     def pooled(
@@ -144,8 +186,14 @@ class Calibration:
 
     def to_dict(self) -> dict[str, Any]:
         """As config.json keeps it; the head's arrays are elsewhere."""
-        head = {} if self.head is None else {"head": [self.head.slope, self.head.shift]}
-        return head | {
+        extra: dict[str, Any] = {}
+        if self.head is not None:
+            extra["head"] = [self.head.slope, self.head.shift]
+        if len(self.alternatives):
+            extra["alternatives"] = self.alternatives.to_list()
+        if self.completion != Completion():
+            extra["completion"] = list(astuple(self.completion))
+        return extra | {
             "centred": self.centred,
             "first": self.first.to_dict(),
             "weights": self.weights.tolist(),
@@ -157,7 +205,7 @@ class Calibration:
     @classmethod
     def from_dict(cls, record: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Calibration:
         """From what `to_dict` returned, and the head's arrays; a ValueError if the record is not valid."""
-        if record.keys() - {"head"} != _NAMES or not isinstance(record["centred"], bool):
+        if record.keys() - _OPTIONAL != _NAMES or not isinstance(record["centred"], bool):
             raise ValueError("entries are missing or unknown")
         first, second = (_curve(record[name]) for name in ("first", "second"))
         weights, coverages, thresholds = (_numbers(record[n]) for n in ("weights", "coverages", "thresholds"))
@@ -167,7 +215,13 @@ class Calibration:
             raise ValueError("the coverages must rise, with one threshold per coverage")
         if (np.diff(thresholds) > 0).any() or not 0 <= thresholds.min() <= thresholds.max() <= 1:
             raise ValueError("the thresholds must fall, and be probabilities")
-        return cls(record["centred"], first, weights, second, coverages, thresholds, _head(record, arrays))
+        head = _head(record, arrays)
+        size = 0 if head is None else len(head.k)
+        return cls(
+            *(record["centred"], first, weights, second, coverages, thresholds, head),
+            Alternatives.from_list(record.get("alternatives", []), size),
+            _completion(record.get("completion", astuple(Completion()))),
+        )
 
 
 def centre(scores: NDArray[Any], centred: bool) -> Doubles:
@@ -204,6 +258,18 @@ def _flattening(rise: Doubles, limit: float) -> Doubles:
     """Rises like `rise` at first, and stays below `limit`."""
     flat: Doubles = -limit * np.expm1(-rise / limit)
     return flat
+
+
+def _out(scores: NDArray[Any]) -> NDArray[np.bool_] | None:
+    """Which procedures are out of the question, (i, p); None if none is."""
+    return np.isneginf(scores) if scores.size and np.isneginf(scores.min()) else None
+
+
+def _completion(record: Any) -> Completion:
+    numbers = _numbers(record)
+    if len(numbers) != 3 or numbers[0] <= 0:
+        raise ValueError("the completion has a slope above 0, a shift and a shift per logarithm")
+    return Completion(*numbers.tolist())
 
 
 def _head(record: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Head | None:

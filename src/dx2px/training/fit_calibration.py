@@ -76,18 +76,29 @@ def log_loss(p: Doubles, coded: NDArray[np.bool_]) -> float:
 
 
 def slope_and_shift(z: Doubles, coded: NDArray[np.bool_]) -> tuple[float, float]:
-    """w and c of the likeliest σ(w z + c) by Newton's method, with a weak ridge towards 1 and 0."""
-    w, c = 1.0, 0.0
+    """w and c of the likeliest σ(w z + c), with a weak ridge towards 1 and 0."""
+    flat = z.reshape(-1)
+    w, c = logistic(
+        np.stack([flat, np.ones_like(flat)], axis=1), coded.reshape(-1), np.array([1.0, 0.0])
+    ).tolist()
+    return w, c
+
+
+def logistic(features: Doubles, coded: NDArray[np.bool_], start: Doubles) -> Doubles:
+    """The likeliest weights of a few features by Newton's method, with a weak ridge towards `start`.
+
+    The first feature is log odds; if the fit would turn them round, or ends in no numbers, `start` is returned.
+    """
+    weights = start.copy()
     for _ in range(_NEWTON_STEPS):
-        p = sigmoid(w * z + c)
+        p = sigmoid(features @ weights)
         wrong, spread = p - coded, p * (1 - p)
-        corner = (spread * z).sum()
-        H = np.array([[(spread * z * z).sum() + 1, corner], [corner, spread.sum() + 1]])
-        step = np.linalg.solve(H, [(wrong * z).sum() + w - 1, wrong.sum() + c])
-        w, c = w - float(step[0]), c - float(step[1])
+        H = (features * spread[:, None]).T @ features + np.eye(len(start))
+        step = np.linalg.solve(H, features.T @ wrong + weights - start)
+        weights = weights - step
         if np.abs(step).max() < 1e-8:
             break
-    return (w, c) if np.isfinite(w + c) and w > 0 else (1.0, 0.0)
+    return weights if np.isfinite(weights).all() and weights[0] > 0 else start
 
 
 def _weights(f: Doubles, stay: Doubles, coded: NDArray[np.bool_]) -> Doubles:

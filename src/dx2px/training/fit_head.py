@@ -57,7 +57,7 @@ def with_head(
         half: Round the head's arrays to half precision, as the folder will.
     """
     s, coded = scored_pairs(*validation)
-    arrays = fit_head(pooled_log_odds(pooled, learned[0]), learned[1])
+    arrays = fit_head(pooled_log_odds(pooled, learned[0].copy()), learned[1])
     start = Head.of(halved(arrays) if half else arrays)
     slope, shift = slope_and_shift(start.own(pooled.pooled(s)), coded)
     stage = replace(pooled, head=replace(start, slope=slope, shift=shift))

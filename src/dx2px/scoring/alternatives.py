@@ -1,0 +1,99 @@
+"""Alternatives: two procedures of which a stay has one, hardly ever both, such as open and closed reduction.
+
+Each of the two may be probable; both together are not. So their probabilities must not add up to more than 1: where
+they do, both are divided by their sum. With several alternatives, a procedure is divided by the largest of these sums;
+then no pair adds up to more than 1. `dx2px.training.fit_alternatives` finds the pairs in the training stays.
+
+Axes: i stays, p procedures, l procedures asked for, n pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dx2px.scoring.segments import Doubles
+
+
+class Alternatives:
+    """Pairs of procedures that exclude each other."""
+
+    def __init__(self, pairs: Sequence[Sequence[int]] | NDArray[np.int64] = ()) -> None:
+        self.pairs = np.array(pairs, np.int64).reshape(-1, 2)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @cached_property
+    def columns(self) -> NDArray[np.int64]:
+        """The procedures that have an alternative, in their order."""
+        return np.unique(self.pairs)
+
+    def limited(
+        self, p: Doubles, places: NDArray[np.int64] | None = None, among: Doubles | None = None
+    ) -> Doubles:
+        """Probabilities of which no pair of alternatives adds up to more than 1.
+
+        Args:
+            p: Of all procedures, (i, p), or of those at `places`, (i, l).
+            places: The procedures asked for.
+            among: Of `columns`; needed with `places`.
+        """
+        among = p[:, self.columns] if among is None else among
+        sums = np.ones_like(among)
+        for first, second in np.searchsorted(self.columns, self.pairs).tolist():
+            both = among[:, first] + among[:, second]
+            np.maximum(sums[:, first], both, out=sums[:, first])
+            np.maximum(sums[:, second], both, out=sums[:, second])
+        if places is None:
+            found = p.copy()
+            found[:, self.columns] /= sums
+            return found
+        at = np.minimum(np.searchsorted(self.columns, places), len(self.columns) - 1)
+        divisors: Doubles = np.where(self.columns[at] == places, np.take_along_axis(sums, at, axis=1), 1.0)
+        return p / divisors
+
+    def groups(self, procedures: Sequence[int]) -> list[tuple[int, ...]]:
+        """Those of some procedures that exclude each other, pair by pair; each is in one group at most.
+
+        A group begins with the first procedure that has an alternative among the others.
+        """
+        found: list[tuple[int, ...]] = []
+        left = list(dict.fromkeys(procedures))
+        while left:
+            group = [left.pop(0)]
+            for other in left:
+                if all(self._excludes(one, other) for one in group):
+                    group.append(other)
+            left = [one for one in left if one not in group]
+            if len(group) > 1:
+                found.append(tuple(group))
+        return found
+
+    def to_list(self) -> list[list[int]]:
+        """As a model folder keeps them."""
+        kept: list[list[int]] = self.pairs.tolist()
+        return kept
+
+    @classmethod
+    def from_list(cls, record: Any, procedures: int) -> Alternatives:
+        """From what `to_list` returned; a ValueError if it is not valid."""
+        if not isinstance(record, list) or not all(_is_pair(pair, procedures) for pair in record):
+            raise ValueError("the alternatives must be pairs of procedures")
+        return cls(record)
+
+    def _excludes(self, one: int, other: int) -> bool:
+        return (min(one, other), max(one, other)) in self._set
+
+    @cached_property
+    def _set(self) -> frozenset[tuple[int, int]]:
+        return frozenset((first, second) for first, second in self.pairs.tolist())
+
+
+def _is_pair(pair: Any, procedures: int) -> bool:
+    whole = isinstance(pair, list) and len(pair) == 2 and all(type(place) is int for place in pair)
+    return whole and 0 <= pair[0] < pair[1] < procedures

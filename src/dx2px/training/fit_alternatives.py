@@ -1,0 +1,33 @@
+"""Finding procedures that exclude each other: pairs that the training stays have together far less often than implied.
+
+If two procedures were independent given what is known about a stay, they would be coded together in Σ_i p_i q_i of the
+stays. Where that is many stays and hardly any has both, they exclude each other.
+
+Axes: i stays, p procedures.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dx2px.cohort import Ragged
+from dx2px.scoring.alternatives import Alternatives
+from dx2px.scoring.calibration import Calibration
+from dx2px.scoring.metrics import BATCH
+from dx2px.scoring.segments import Floats
+
+LEAST = 20.0  # stays that should have both: with fewer, chance alone may keep two procedures apart
+MOST = 0.2  # of these, the share that has both
+
+
+def fit_alternatives(stage: Calibration, scores: Floats, procedures: Ragged) -> Alternatives:
+    """The pairs that exclude each other, from the scores of training stays, (i, p), and their procedures."""
+    size = scores.shape[1]
+    implied, coded = np.zeros((size, size)), np.zeros((size, size))
+    starts = range(0, len(scores), BATCH)
+    for start, block in zip(starts, procedures.blocks(BATCH), strict=True):
+        p = stage.probability(scores[start : start + BATCH]).astype(np.float32)
+        is_coded = block.indicator(size).astype(np.float32)
+        implied += p.T @ p
+        coded += is_coded.T @ is_coded
+    return Alternatives(np.argwhere(np.triu((implied >= LEAST) & (coded <= MOST * implied), 1)))
