@@ -1,10 +1,12 @@
-"""What each kind of evidence brings, on validation stays.
+"""What does each kind of evidence bring?
 
-Run: python studies/evidence.py COHORT [--folds 1] [--threads 1] > evidence.md
-The default method is trained on the cohort with some of its context columns left out, and measured on the validation
-stays of each fold (80/20 by stay, split seed 0): F1@1, 3, 5, 10 from diagnoses alone and with all the evidence there
-is, and how often a procedure that was removed from a stay with several is ranked first, in the top three and in the top
-five, given the others as coded. Prints Markdown; docs/method.md has the numbers.
+Run: python studies/evidence.py COHORT… [--part validation|test] [--folds 1] [--only NAMES] [--threads 1]
+The default method is trained on a cohort with some of its context columns left out. It is measured on the validation
+stays of each fold, or on the test stays (80/20 by stay, split seed 0): F1@1, 3, 5, 10 and log loss per stay, from
+diagnoses alone and with all the evidence there is; and how often a procedure that was removed from a stay with several
+is ranked first, in the top three and in the top five, given the others as coded. Runs are kept, in
+results/evidence.json.
+Prints Markdown; docs/method.md and docs/results.md have the numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ import argparse
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import get_args
 from unittest.mock import patch
 
 import numpy as np
@@ -25,7 +29,9 @@ from dx2px.ragged import Ragged
 from dx2px.scoring.evidence import FACTS, Evidence, EvidenceLayout, layout_of, stay_rows
 from dx2px.scoring.metrics import BATCH, evaluate
 from dx2px.scoring.ranking import places
+from dx2px.scoring.reliability import reliability
 from dx2px.training.run import SplitConfig, learn
+from kept import Record, Runs, kept, spread_cells
 
 AGES = {
     "decades": (0, *range(10, 91, 10)),
@@ -37,7 +43,6 @@ AGES = {
 class Variant:
     """What a model learns from."""
 
-    name: str
     facts: tuple[str, ...] = FACTS
     evidence: Evidence = "stay"
     withheld: Withholding = field(default_factory=Withholding)
@@ -49,18 +54,18 @@ class Variant:
         return replace(whole, context=whole.context.select(list(self.facts)))
 
 
-VARIANTS = (
-    Variant("diagnoses alone", evidence="codes"),
-    Variant("+ background", facts=(), withheld=Withholding(coded=0)),
-    Variant("+ principal diagnosis", facts=("principal",), withheld=Withholding(coded=0)),
-    Variant("+ age and sex", facts=("principal", "age", "sex"), withheld=Withholding(coded=0)),
-    Variant("+ admission", withheld=Withholding(coded=0)),
-    Variant("+ coded procedures (the default)"),
-    Variant("coded procedures without facts", facts=()),
-    Variant("nothing but single facts withheld", withheld=Withholding(alone=0)),
-    Variant("age in decades", ages=AGES["decades"]),
-    Variant("three bands of age", ages=AGES["three"]),
-)
+VARIANTS = {
+    "diagnoses alone": Variant(evidence="codes"),
+    "+ background": Variant(facts=(), withheld=Withholding(coded=0)),
+    "+ principal diagnosis": Variant(facts=("principal",), withheld=Withholding(coded=0)),
+    "+ age and sex": Variant(facts=("principal", "age", "sex"), withheld=Withholding(coded=0)),
+    "+ admission": Variant(withheld=Withholding(coded=0)),
+    "+ coded procedures (the default)": Variant(),
+    "coded procedures without facts": Variant(facts=()),
+    "nothing but single facts withheld": Variant(withheld=Withholding(alone=0)),
+    "age in decades": Variant(ages=AGES["decades"]),
+    "three bands of age": Variant(ages=AGES["three"]),
+}
 
 
 def run(variant: Variant, whole: Cohort, fold: int, threads: int) -> Trained:
@@ -85,18 +90,26 @@ def _ages(ages: tuple[int, ...] | None) -> AbstractContextManager[object]:
     return patch.object(EvidenceLayout, "of_cohort", lambda stays: replace(of_cohort(stays), ages=ages))
 
 
-def measured(trained: Trained) -> Iterator[float]:
-    """The cells of a row."""
-    stays, scorer = trained.stays("validation"), trained.scorer
-    for evidence in ("codes", "stay"):
+def measured(trained: Trained, part: str) -> Record:
+    """F1 and probabilities by kind of evidence, and removed procedures."""
+    stays, scorer = trained.stays(part), trained.scorer
+    record: Record = {"removed": list(removed(trained, part))}
+    for evidence in get_args(Evidence):
         rows = stay_rows(scorer, stays, evidence)
-        yield from evaluate(scorer.scores, rows, stays.procedures).mean("f1").values()
-    yield from removed(trained)
+        trust = reliability(trained.calibration, scorer.scores, rows, stays.procedures).procedures
+        record[evidence] = {
+            "f1": list(evaluate(scorer.scores, rows, stays.procedures).mean("f1").values()),
+            "log_loss": trust.log_loss,
+            "gap": trust.mean_gap,
+            "by_chance": trust.by_chance,
+            "expected_over_observed": trust.expected_over_observed,
+        }
+    return record
 
 
-def removed(trained: Trained, seed: int = 5) -> Iterator[float]:
+def removed(trained: Trained, part: str, seed: int = 5) -> Iterator[float]:
     """In per cent: how often a removed procedure is ranked first, in the top three, in the top five."""
-    stays, scorer = trained.stays("validation"), trained.scorer
+    stays, scorer = trained.stays(part), trained.scorer
     several = stays.subset(np.flatnonzero(stays.procedures.lengths > 1))
     rest, gone = one_removed(several.procedures, np.random.default_rng(seed))
     layout = layout_of(scorer)
@@ -119,23 +132,48 @@ def one_removed(procedures: Ragged, rng: np.random.Generator) -> tuple[Ragged, n
     return procedures.filtered(keep), procedures.values[pick].astype(np.int64)
 
 
+def table(runs: Runs) -> Iterator[str]:
+    """One row per cohort and variant: means over the folds, with their spread."""
+    yield "| cohort | learns from | evidence asked with | F1@1 | F1@3 | F1@5 | F1@10 | log loss | gap, points |"
+    yield "|---|---|---|--:|--:|--:|--:|--:|--:|"
+    for (cohort, name), records in runs.items():
+        for evidence in get_args(Evidence):
+            parts = [record[evidence] for record in records]
+            cells = spread_cells([part["f1"] for part in parts])
+            cells.append(f"{np.mean([part['log_loss'] for part in parts]):.3f}")
+            cells.append(f"{100 * np.mean([part['gap'] for part in parts]):.1f}")
+            yield f"| {cohort} | {name} | {evidence} | {' | '.join(cells)} |"
+    yield ""
+    yield "| cohort | learns from | removed procedure ranked first | in the top 3 | in the top 5 |"
+    yield "|---|---|--:|--:|--:|"
+    for (cohort, name), records in runs.items():
+        cells = spread_cells([record["removed"] for record in records])
+        yield f"| {cohort} | {name} | {' | '.join(cells)} |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("cohort", type=Path)
+    parser.add_argument("cohorts", type=Path, nargs="+")
+    parser.add_argument("--part", choices=["validation", "test"], default="validation")
     parser.add_argument("--folds", type=int, default=1)
+    parser.add_argument("--only", help="names of variants, separated by semicolons")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=Path("results/evidence.json"))
     given = parser.parse_args()
-    whole = Cohort.load(given.cohort)
-    print(
-        "| learns from | F1@1, 3, 5, 10 from diagnoses alone | with all evidence | removed: first, top 3, top 5 |"
-    )
-    print("|---|---|---|---|")
-    for variant in VARIANTS:
-        rows = [list(measured(run(variant, whole, fold, given.threads))) for fold in range(given.folds)]
-        cells = np.mean(rows, axis=0)
-        parts = (cells[:4], cells[4:8], cells[8:])
-        shown = (", ".join(f"{value:.1f}" for value in part) for part in parts)
-        print(f"| {variant.name} | {' | '.join(shown)} |", flush=True)
+    names = given.only.split(";") if given.only else list(VARIANTS)
+
+    def one(path: Path, name: str, fold: int) -> Record:
+        return measured(run(VARIANTS[name], Cohort.load(path), fold, given.threads), given.part)
+
+    runs: Runs = {
+        (path.stem, name): [
+            kept(given.out, f"{path.stem}/{name}/{given.part}/fold {fold}", partial(one, path, name, fold))
+            for fold in range(given.folds)
+        ]
+        for path in given.cohorts
+        for name in names
+    }
+    print("\n".join(table(runs)))
 
 
 if __name__ == "__main__":
