@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -31,7 +31,8 @@ from numpy.typing import NDArray
 
 from dx2px.errors import InputError
 from dx2px.scoring.alternatives import Alternatives
-from dx2px.scoring.head import LAYOUT, Head
+from dx2px.scoring.head import COMPLETION, LAYOUT, Head
+from dx2px.scoring.methods import Layout
 from dx2px.scoring.segments import Doubles, Floats, log_softmax
 
 BELOW, ABOVE = 8.0, 2.0  # how far, in log odds, a curve may continue beyond its first and its last knot
@@ -77,21 +78,28 @@ class Curve:
         return {"x": self.x.tolist(), "y": self.y.tolist()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Completion:
-    """How the log odds z of a stay's other procedures change once n are coded: slope·z + shift + per_log·log n."""
+    """How the log odds z of a stay's other procedures change once n are coded: slope·z + shift + per_log·log n.
 
-    slope: float = 1.0  # above 0
-    shift: float = 0.0
-    per_log: float = 0.0
+    A second head then corrects each procedure by itself, where that helps.
+    """
+
+    slope: float  # above 0
+    shift: float
+    per_log: float
+    head: Head | None = None
 
     def __call__(self, z: Doubles, coded: NDArray[np.int64]) -> Doubles:
-        """The log odds, (i, …), of stays with so many coded procedures, (i,)."""
-        some = coded > 0
-        slope = np.where(some, self.slope, 1.0)
-        shift = np.where(some, self.shift + self.per_log * np.log(np.maximum(coded, 1)), 0.0)
-        changed: Doubles = z * slope[:, None] + shift[:, None]
-        return changed
+        """The log odds of all procedures, (i, p), of stays with so many coded procedures, at least one, (i,)."""
+        changed: Doubles = self.slope * z + (self.shift + self.per_log * np.log(coded))[:, None]
+        return changed if self.head is None else self.head.log_odds(changed)
+
+    @property
+    def numbers(self) -> list[float]:
+        """All but the head's arrays."""
+        own = [self.slope, self.shift, self.per_log]
+        return own if self.head is None else [*own, self.head.slope, self.head.shift]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +114,7 @@ class Calibration:
     thresholds: Doubles  # (c,) falling
     head: Head | None = None  # without one, probabilities are the pooled ones
     alternatives: Alternatives = field(default_factory=Alternatives)  # none without a head
-    completion: Completion = field(default_factory=Completion)
+    completion: Completion | None = None  # of a model that takes coded procedures as evidence
 
     def probability(self, scores: NDArray[Any], places: NDArray[np.int64] | None = None) -> Doubles:
         """How often a procedure with such a score, in a stay with such scores, was coded; (i, p), within 0 and 1.
@@ -114,7 +122,7 @@ class Calibration:
         With `places` (i, l), only for the procedures at these places.
         """
         out = _out(scores)
-        eta = self.pooled(scores, out, places if self.head is None else None)
+        eta = self.pooled(scores, out, places if self.head is None and out is None else None)
         p = self._probability(eta, out, places)
         if not len(self.alternatives):
             return p
@@ -131,13 +139,21 @@ class Calibration:
     def _probability(
         self, eta: Doubles, out: NDArray[np.bool_] | None, places: NDArray[np.int64] | None
     ) -> Doubles:
-        """From the pooled log odds, (i, p) or, without a head, of the places alone."""
-        z = eta if self.head is None else self.head.log_odds(eta, places)
+        """From the pooled log odds, (i, p) or, without a head and with nothing out, of the places alone."""
         if out is None:
-            return sigmoid(z)
-        p = sigmoid(self.completion(z, out.sum(axis=1)))
-        p[out if places is None else np.take_along_axis(out, places, axis=1)] = 0.0
-        return p
+            return sigmoid(eta if self.head is None else self.head.log_odds(eta, places))
+        p = sigmoid(self._completed(eta if self.head is None else self.head.log_odds(eta), out))
+        p[out] = 0.0
+        return p if places is None else np.take_along_axis(p, places, axis=1)
+
+    def _completed(self, z: Doubles, out: NDArray[np.bool_]) -> Doubles:
+        """Log odds, (i, p), corrected in the stays in which some procedures are coded."""
+        coded = out.sum(axis=1)
+        some = coded > 0
+        if self.completion is not None and some.any():
+            z = z.copy()
+            z[some] = self.completion(np.where(out[some], _LOWEST, z[some]), coded[some])
+        return z
 
     def pooled(
         self,
@@ -176,13 +192,19 @@ class Calibration:
 
     @property
     def arrays(self) -> dict[str, Floats]:
-        """The head's, as a model folder names them; none without a head."""
-        return {} if self.head is None else self.head.arrays
+        """The heads', as a model folder names them; none without a head."""
+        found = {} if self.head is None else self.head.arrays()
+        second = None if self.completion is None else self.completion.head
+        return found if second is None else found | second.arrays(COMPLETION)
 
     def with_arrays(self, arrays: Mapping[str, Floats]) -> Calibration:
-        """The same with other arrays of the head, or with none where there is no head."""
+        """The same with other arrays of the heads, or with none where there is no head."""
         head = None if self.head is None else Head.of(arrays, (self.head.slope, self.head.shift))
-        return replace(self, head=head)
+        completion = self.completion
+        if completion is not None and completion.head is not None:
+            final = completion.head.slope, completion.head.shift
+            completion = replace(completion, head=Head.of(arrays, final, COMPLETION))
+        return replace(self, head=head, completion=completion)
 
     def to_dict(self) -> dict[str, Any]:
         """As config.json keeps it; the head's arrays are elsewhere."""
@@ -191,8 +213,8 @@ class Calibration:
             extra["head"] = [self.head.slope, self.head.shift]
         if len(self.alternatives):
             extra["alternatives"] = self.alternatives.to_list()
-        if self.completion != Completion():
-            extra["completion"] = list(astuple(self.completion))
+        if self.completion is not None:
+            extra["completion"] = self.completion.numbers
         return extra | {
             "centred": self.centred,
             "first": self.first.to_dict(),
@@ -220,7 +242,7 @@ class Calibration:
         return cls(
             *(record["centred"], first, weights, second, coverages, thresholds, head),
             Alternatives.from_list(record.get("alternatives", []), size),
-            _completion(record.get("completion", astuple(Completion()))),
+            _completion(record, arrays),
         )
 
 
@@ -265,22 +287,28 @@ def _out(scores: NDArray[Any]) -> NDArray[np.bool_] | None:
     return np.isneginf(scores) if scores.size and np.isneginf(scores.min()) else None
 
 
-def _completion(record: Any) -> Completion:
-    numbers = _numbers(record)
-    if len(numbers) != 3 or numbers[0] <= 0:
-        raise ValueError("the completion has a slope above 0, a shift and a shift per logarithm")
-    return Completion(*numbers.tolist())
+def _completion(record: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Completion | None:
+    own = _numbers(record.get("completion", [])).tolist()
+    if len(own) not in ((5,) if arrays.keys() & COMPLETION.keys() else (0, 3)):
+        raise ValueError("parts of its completion are missing")
+    if not own:
+        return None
+    if own[0] <= 0:
+        raise ValueError("the completion has a slope above 0")
+    head = _fitted(arrays, own[3:], COMPLETION) if len(own) == 5 else None
+    return Completion(own[0], own[1], own[2], head)
 
 
 def _head(record: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Head | None:
-    if arrays.keys() != (LAYOUT.keys() if "head" in record else set()):
+    if arrays.keys() - COMPLETION.keys() != (LAYOUT.keys() if "head" in record else set()):
         raise ValueError("parts of its head are missing")
-    if "head" not in record:
-        return None
-    final = _numbers(record["head"])
-    if len(final) != 2 or final[0] <= 0:
-        raise ValueError("the head has a slope above 0 and a shift")
-    return Head.of(arrays, (float(final[0]), float(final[1])))
+    return _fitted(arrays, _numbers(record["head"]).tolist(), LAYOUT) if "head" in record else None
+
+
+def _fitted(arrays: Mapping[str, NDArray[Any]], final: list[float], layout: Layout) -> Head:
+    if len(final) != 2 or final[0] <= 0 or not layout.keys() <= arrays.keys():
+        raise ValueError("a head has its arrays, a slope above 0 and a shift")
+    return Head.of(arrays, (final[0], final[1]), layout)
 
 
 def _curve(record: Any) -> Curve:

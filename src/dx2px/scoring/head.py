@@ -32,6 +32,10 @@ LAYOUT: Layout = {
     "head_q": ("procedure", "factor"),
     "head_W": ("procedure", "factor"),
 }
+COMPLETION: Layout = {  # of the second head, for stays in which some procedures are coded already
+    name.replace("head", "completion"): tuple(axis.replace("factor", "completion factor") for axis in axes)
+    for name, axes in LAYOUT.items()
+}
 _MOST = 30.0  # log odds: e³⁰ to one is as certain as an answer may be
 _LEAST = np.float32(-80)  # exp(80) is still finite in single precision
 
@@ -48,15 +52,19 @@ class Head:
     shift: float  # c
 
     @classmethod
-    def of(cls, arrays: Mapping[str, NDArray[Any]], final: tuple[float, float] = (1.0, 0.0)) -> Head:
-        """From arrays named as in `LAYOUT`, and w and c."""
-        k, a, q, W = (arrays[name] for name in LAYOUT)
+    def of(
+        cls,
+        arrays: Mapping[str, NDArray[Any]],
+        final: tuple[float, float] = (1.0, 0.0),
+        layout: Layout = LAYOUT,
+    ) -> Head:
+        """From arrays named as in the layout, and w and c."""
+        k, a, q, W = (arrays[name] for name in layout)
         return cls(k, a, q, W, *final)
 
-    @property
-    def arrays(self) -> dict[str, Floats]:
+    def arrays(self, layout: Layout = LAYOUT) -> dict[str, Floats]:
         """As a model folder names them."""
-        return dict(zip(LAYOUT, (self.k, self.a, self.q, self.W), strict=True))
+        return dict(zip(layout, (self.k, self.a, self.q, self.W), strict=True))
 
     def log_odds(self, eta: Doubles, places: NDArray[np.int64] | None = None) -> Doubles:
         """w z + c, from the pooled log odds of all procedures, (i, p); with `places` (i, l), of these only."""

@@ -21,7 +21,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from dx2px.cohort import Ragged
 from dx2px.scoring.calibration import Calibration
 from dx2px.scoring.folder import halved
-from dx2px.scoring.head import Head
+from dx2px.scoring.head import LAYOUT, Head
+from dx2px.scoring.methods import Layout
 from dx2px.scoring.metrics import BATCH, Scores
 from dx2px.scoring.points import scored_pairs
 from dx2px.scoring.segments import Floats
@@ -75,24 +76,26 @@ def pooled_log_odds(pooled: Calibration, scores: Floats) -> Floats:
     return scores
 
 
-def fit_head(eta: Floats, procedures: Ragged, seed: int = 0) -> dict[str, Floats]:
+def fit_head(
+    eta: Floats, procedures: Ragged, *, steps: int = STEPS, layout: Layout = LAYOUT, seed: int = 0
+) -> dict[str, Floats]:
     """The head's arrays. The learning rate is even at first and falls to 0 in the second half of the steps."""
     generator = torch.Generator().manual_seed(seed)
     weights = _start(eta.shape[1], generator)
     adam = torch.optim.Adam(weights.values(), fused=True)
     size = min(STAYS, len(eta))
     order = np.empty(0, np.int64)
-    for step in range(STEPS):
+    for step in range(steps):
         if len(order) < size:
             order = torch.randperm(len(eta), generator=generator).numpy()
         rows, order = order[:size], order[size:]
         coded = torch.from_numpy(procedures.take(rows).indicator(eta.shape[1]))
         loss = _loss(weights, torch.from_numpy(eta[rows]), coded, len(eta))
-        adam.param_groups[0]["lr"] = RATE * min(1.0, 2 * (1 - step / STEPS))
+        adam.param_groups[0]["lr"] = RATE * min(1.0, 2 * (1 - step / steps))
         adam.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         adam.step()
-    return {f"head_{name}": weight.detach().numpy() for name, weight in weights.items()}
+    return dict(zip(layout, (weights[name].detach().numpy() for name in "kaqW"), strict=True))
 
 
 def _start(procedures: int, generator: torch.Generator) -> Weights:

@@ -4,35 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
-import torch
 
 from dx2px.cohort import Cohort, CohortStream, Split, SplitBy, split_cohort
 from dx2px.cohort.fingerprint import fingerprint
-from dx2px.cohort.stream import joined
 from dx2px.errors import InputError
-from dx2px.ragged import Ragged
 from dx2px.scoring.calibration import Calibration
-from dx2px.scoring.evidence import Evidence, layout_of, stay_rows
+from dx2px.scoring.evidence import Evidence, stay_rows
 from dx2px.scoring.folder import ModelFiles, write_folder
 from dx2px.scoring.measured import DATA_KEY, measured_record
-from dx2px.scoring.metrics import Metrics, Scores, evaluate
-from dx2px.scoring.points import scored_pairs
+from dx2px.scoring.metrics import Metrics, evaluate
 from dx2px.scoring.reliability import Reliability, reliability
 from dx2px.scoring.scorer import Scorer
-from dx2px.scoring.segments import Doubles
 from dx2px.scoring.subgroups import publishable, subgroups
 from dx2px.training.batches import Rows
+from dx2px.training.calibrating import calibrated
 from dx2px.training.card import model_card
-from dx2px.training.fit_alternatives import fit_alternatives
-from dx2px.training.fit_calibration import conformal_thresholds, fit_calibration
-from dx2px.training.fit_completion import fit_completion
-from dx2px.training.fit_head import fitting_stays, with_head
 from dx2px.training.history import history_table
 from dx2px.training.loop import set_threads
 from dx2px.training.recommender import Recommender, Say, silent
@@ -151,45 +143,8 @@ class Trained:
 
     @cached_property
     def calibration(self) -> Calibration:
-        """From scores to probabilities: one stage for all procedures from the validation stays, then the head."""
-        stays, lessons = self.stays("validation"), self.stays("train")
-        chosen = lessons.subset(fitting_stays(len(self.cohort.procedure_vocabulary), len(lessons)))
-        blurred = self.recommender.blurred_scores(self._mixed_rows(chosen), torch.Generator().manual_seed(0))
-        held_out = self._both_rows(stays)
-        stage = fit_calibration(*held_out)
-        stage = with_head(stage, (blurred, chosen.procedures), held_out, half=self.recommender.half)
-        if stage.head is not None:  # pooled probabilities know too little to tell what excludes what
-            stage = replace(stage, alternatives=fit_alternatives(stage, blurred, chosen.procedures))
-        layout = layout_of(self.scorer)
-        if layout is not None:
-            stage = replace(stage, completion=fit_completion(stage, self.scorer.scores, layout, stays))
-        return replace(stage, thresholds=self._thresholds(stage, stays))
-
-    def _thresholds(self, stage: Calibration, stays: Cohort) -> Doubles:
-        """Of the sets of each coverage: those that keep the promise with all evidence and with diagnoses alone."""
-        found = []
-        for evidence in get_args(Evidence):
-            rows = stay_rows(self.scorer, stays, evidence)
-            s, coded = scored_pairs(self.scorer.scores, rows, stays.procedures)
-            found.append(conformal_thresholds(stage.probability(s), coded, stage.coverages))
-        lowest: Doubles = np.min(found, axis=0)
-        return lowest
-
-    def _mixed_rows(self, stays: Cohort) -> Ragged:
-        """Every other stay with all its evidence, the rest with their diagnoses alone."""
-        layout = layout_of(self.scorer)
-        if layout is None:
-            return stays.diagnoses
-        alone = (np.arange(len(stays)) % 2 == 0)[:, None]
-        return layout.rows(stays.diagnoses, layout.known(stays).without(alone))
-
-    def _both_rows(self, stays: Cohort) -> tuple[Scores, Ragged, Ragged]:
-        """How to score stays, their rows, and their procedures: with all evidence, then with diagnoses alone."""
-        rows, procedures = [stay_rows(self.scorer, stays)], [stays.procedures]
-        if layout_of(self.scorer) is not None:
-            rows.append(stay_rows(self.scorer, stays, "codes"))
-            procedures *= 2
-        return self.scorer.scores, joined(rows), joined(procedures)
+        """From scores to probabilities; see `dx2px.training.calibrating`."""
+        return calibrated(self.recommender, self.scorer, self.stays("train"), self.stays("validation"))
 
     def reliability(self, part: str = "test") -> Reliability:
         """How well the calibrated probabilities agree with what was coded.

@@ -32,7 +32,7 @@ from dx2px.scoring.folder import config_file, entries, layouts, measured_entry, 
 from dx2px.scoring.folder.entries import ALLOWED, CARD, CONFIG, HISTORY, REQUIRED, SPLIT, VOCABULARY, WEIGHTS
 from dx2px.scoring.folder.flaws import FlawError, raise_all
 from dx2px.scoring.folder.replacement import replacing, set_aside
-from dx2px.scoring.head import LAYOUT as HEAD
+from dx2px.scoring.head import COMPLETION, LAYOUT
 from dx2px.scoring.methods import scorer_of
 from dx2px.scoring.scorer import Scorer
 from dx2px.storage import check_home
@@ -182,7 +182,7 @@ def _files(record: config_file.Record, contents: Mapping[str, bytes]) -> ModelFi
     if SPLIT in contents:
         tables.check_split(contents[SPLIT], SPLIT)
     single = _single(arrays)
-    head = {name: single.pop(name) for name in HEAD if name in single}
+    head = {name: single.pop(name) for name in (*LAYOUT, *COMPLETION) if name in single}
     return ModelFiles(
         method=record["method"],
         settings=record["settings"],
