@@ -69,6 +69,16 @@ def spark() -> Iterator[Any]:
         gateway.proc.wait(timeout=30)
 
 
+@pytest.fixture(scope="session")
+def evidence_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that takes more than diagnoses, made once for all tests."""
+    from evidence_model import trained
+
+    folder = tmp_path_factory.mktemp("evidence") / "model"
+    trained("stay").save(folder)
+    return folder
+
+
 @dataclass(frozen=True)
 class PostgresServer:
     """A throwaway PostgreSQL on loopback; passwords are real (scram), and text sorts by English, not by bytes."""

@@ -5,58 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
 from dx2px.answers import Model
 from dx2px.answers.audit import audit_stay
 from dx2px.answers.population import score_batches
-from dx2px.cohort import Cohort
 from dx2px.errors import InputError, ModelError
-from dx2px.methods.coupling import CouplingConfig, CouplingModel, CouplingTraining
-from dx2px.scoring.evidence import Evidence
-from dx2px.training.run import Trained, learn
-
-HIP, HEART, HYPERTENSION = "icd9cm:82021", "icd9cm:4280", "icd9cm:4019"
-OPEN, CLOSED, ECHO, TRANSFUSION = "icd9pcs:7935", "icd9pcs:7915", "icd9pcs:8872", "icd9pcs:9904"
-STAYS = 900
-
-
-def stays() -> Cohort:
-    """Old people get the open reduction, young ones the closed; who has the open one is transfused.
-
-    Who has the heart as principal diagnosis gets the echo.
-    """
-    rng = np.random.default_rng(4)
-    diagnoses, procedures, rows = [], [], []
-    for n in range(STAYS):
-        old, heart = bool(rng.integers(2)), bool(rng.integers(2))
-        diagnoses.append([HEART, HIP, HYPERTENSION] if heart else [HIP, HEART, HYPERTENSION])
-        procedures.append(([OPEN, TRANSFUSION] if old else [CLOSED]) + ([ECHO] if heart else []))
-        admission = "elective" if n % 3 else "emergency"
-        rows.append((HEART if heart else HIP, 80 if old else 30, "FM"[n % 2], admission))
-    principal, age, sex, admission = zip(*rows, strict=True)
-    columns: dict[str, Any] = {"principal": principal, "age": age, "sex": sex, "admission": admission}
-    types = {"age": pa.int32()}
-    context = pa.table({k: pa.array(v, types.get(k, pa.string())) for k, v in columns.items()})
-    from dataclasses import replace
-
-    return replace(Cohort.from_lists(diagnoses, procedures), context=context)
-
-
-def trained(evidence: Evidence) -> Trained:
-    config = CouplingTraining(
-        epochs=12, batch_size=50, model=CouplingConfig(dim=16, dropout=0.1, evidence=evidence)
-    )
-    return learn(stays(), CouplingModel(config), seed=1, threads=1)
+from evidence_model import CLOSED, ECHO, HEART, HIP, HYPERTENSION, OPEN, TRANSFUSION, trained
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    folder = tmp_path_factory.mktemp("facts") / "model"
-    trained("stay").save(folder)
-    return Model.load(folder)
+def model(evidence_folder: Path) -> Model:
+    return Model.load(evidence_folder)
 
 
 @pytest.fixture(scope="module")
@@ -198,3 +159,19 @@ def test_the_same_model_answers_from_diagnoses_alone_when_nothing_else_is_told(
     answer = model.recommend([HIP])
     assert [one.kind for one in answer.evidence] == ["background"]
     assert answer.recommendations[0].because[0].code == HIP
+
+
+def test_a_principal_diagnosis_of_the_other_version_is_mapped_with_the_rest(model: Model) -> None:
+    answer = model.recommend(["I50.9", HIP], map=True, principal="I50.9")
+    assert [(one.code, one.principal) for one in answer.diagnoses] == [(HEART, True), (HIP, False)]
+    assert answer.to_dict() == model.recommend([HIP], map=True, principal="I50.9").to_dict() | {
+        "diagnoses": answer.to_dict()["diagnoses"]
+    }
+
+
+def test_an_answer_without_a_plan_keeps_what_was_told(model: Model) -> None:
+    answer = model.unexplained([HIP], ["00.66"], principal=HIP, age=80, coded=[ECHO])
+    assert [one.code for one in answer.evidence] == [ECHO, "age:75–84", "background"]
+    assert [one.principal for one in answer.diagnoses] == [True]
+    unknown = model.unexplained(["V30.00"], principal="V30.00")
+    assert [(one.status, one.principal) for one in unknown.diagnoses] == [("unknown", True)]

@@ -171,16 +171,18 @@ class Model:
         procedures: Sequence[str] = (),
         *,
         map: bool = False,  # noqa: A002
+        **facts: Unpack[Facts],
     ) -> results.Explanation:
         """An explanation with an empty plan, for codes none of which the model knows: it says what each code is."""
-        asked, mapping = self._asked(codes, map)
-        some = any(found.status != "unknown" for found in asked)
-        diagnoses = (
-            self._stay(codes, map, {}).diagnoses if some else tuple(_diagnosis(found) for found in asked)
-        )
+        asked, mapping, about = self._asked(codes, map, facts)
+        diagnoses = tuple(_diagnosis(found, principal=found.code == about.principal_code) for found in asked)
+        evidence: tuple[results.EvidenceRow, ...] = ()
+        if any(found.status != "unknown" for found in asked):
+            stay = self._stay(codes, map, facts)
+            diagnoses, evidence = stay.diagnoses, stay.evidence
         shown = tuple(_unexplained(found) for found in self.procedures.find_all(procedures))
         plan = Plan(own_kind(self.files), self.files.method)
-        return results.Explanation(self.source, diagnoses, shown, plan, mapping=mapping)
+        return results.Explanation(self.source, diagnoses, shown, plan, mapping=mapping, evidence=evidence)
 
     @cached_property
     def source(self) -> results.Source:
@@ -259,18 +261,24 @@ class Model:
         return tuple(tuple(self.files.procedures[index] for index in group) for group in groups)
 
     def _asked(
-        self, codes: Sequence[str], map_: bool
-    ) -> tuple[list[Found], tuple[results.Mapped, ...] | None]:
-        if not map_:
-            return self.diagnoses.find_all(codes), None
-        put, mapping = map_codes(codes, self.diagnoses, self.files.diagnosis_counts)
-        return self.diagnoses.find_all(put), mapping
-
-    def _stay(self, codes: Sequence[str], map_: bool, facts: Facts) -> Stay:
-        about = self.told(facts)
-        asked, mapping = self._asked(codes, map_)
+        self, codes: Sequence[str], map_: bool, facts: Facts
+    ) -> tuple[list[Found], tuple[results.Mapped, ...] | None, Told]:
+        """The diagnoses, the principal one among them; how they were mapped; and what else was told."""
+        about, mapping = self.told(facts), None
+        if map_:
+            counts, principal = self.files.diagnosis_counts, about.principal
+            codes, mapping = map_codes(codes, self.diagnoses, counts)
+            if principal is not None:
+                put, own = map_codes([principal.code], self.diagnoses, counts)
+                about = replace(about, principal=self.diagnoses.find(put[0]))
+                mapping = tuple(dict.fromkeys((*own, *mapping)))
+        asked = self.diagnoses.find_all(codes)
         if about.principal is not None and all(about.principal.code != found.code for found in asked):
             asked = [about.principal, *asked]
+        return asked, mapping, about
+
+    def _stay(self, codes: Sequence[str], map_: bool, facts: Facts) -> Stay:
+        asked, mapping, about = self._asked(codes, map_, facts)
         used = _usable(asked, "diagnoses")
         rows, scorer, vectors = self.rows_of(used, about)
         place, further = answer_rows(layout := layout_of(scorer), rows.values)
