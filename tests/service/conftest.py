@@ -80,6 +80,20 @@ def connect(served: Served, page_folder: Path) -> Iterator[Callable[..., TestCli
         client.close()
 
 
+@pytest.fixture(scope="session")
+def knowing_served(evidence_folder: Path) -> Served:
+    return Served.load(evidence_folder)
+
+
+@pytest.fixture
+def knowing(knowing_served: Served, page_folder: Path) -> Iterator[TestClient]:
+    """A client to a service whose model takes more than diagnoses."""
+    app = create_app(knowing_served, ServiceConfig(page=page_folder))
+    client = TestClient(app, base_url="http://localhost:8000", raise_server_exceptions=False)
+    yield client
+    client.close()
+
+
 @pytest.fixture
 def client(connect: Callable[..., TestClient]) -> TestClient:
     return connect()

@@ -6,13 +6,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from starlette.testclient import TestClient
 
 ROOT = Path(__file__).parents[2]
 
 
-def test_schemathesis_finds_nothing(model_folder: Path) -> None:
-    command = [sys.executable, str(ROOT / "benchmarks" / "schemathesis_run.py"), "--model", str(model_folder)]
+@pytest.mark.parametrize("folder", ["model_folder", "evidence_folder"])
+def test_schemathesis_finds_nothing(folder: str, request: pytest.FixtureRequest) -> None:
+    model = str(request.getfixturevalue(folder))
+    command = [sys.executable, str(ROOT / "benchmarks" / "schemathesis_run.py"), "--model", model]
     command += ["--cases", "15", "--quick", "--token"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
@@ -30,7 +33,9 @@ def test_every_operation_is_documented(client: TestClient) -> None:
                 assert media["schema"]["$ref"].rpartition("/")[2] in document["components"]["schemas"]
 
 
-def test_examples_are_answered(client: TestClient) -> None:
+@pytest.mark.parametrize("service", ["client", "knowing"])
+def test_examples_are_answered(service: str, request: pytest.FixtureRequest) -> None:
+    client: TestClient = request.getfixturevalue(service)
     for path, operations in client.get("/openapi.json").json()["paths"].items():
         for told in operations.values():
             media = told.get("requestBody", {}).get("content", {}).get("application/json", {})

@@ -10,10 +10,11 @@ import math
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 from dx2px.answers import Explanation, Model, PlanChoice, Recommendation
 from dx2px.answers.audit import audit_stay
+from dx2px.answers.facts import Facts
 from dx2px.answers.lookup import Lookup
 from dx2px.answers.results import SCOPE
 from dx2px.answers.stay import own_kind
@@ -40,10 +41,16 @@ class Answers:
         return answers
 
     def recommend(
-        self, diagnoses: Sequence[str], top: int, coverage: float | None = None, mapped: bool = False
+        self,
+        diagnoses: Sequence[str],
+        top: int,
+        coverage: float | None = None,
+        mapped: bool = False,
+        **facts: Unpack[Facts],
     ) -> dict[str, Any]:
         """The best procedures for diagnoses; with `mapped`, also for diagnoses of the other ICD version."""
-        return Recommendation.of(self._explained(diagnoses, None, top, coverage, mapped)).to_dict()
+        found = self._explained(diagnoses, None, top, coverage, mapped, "own", facts)
+        return Recommendation.of(found).to_dict()
 
     def explain(
         self,
@@ -53,9 +60,10 @@ class Answers:
         coverage: float | None = None,
         mapped: bool = False,
         plan: PlanChoice = "own",
+        **facts: Unpack[Facts],
     ) -> dict[str, Any]:
         """What leads to procedures; the plan is empty if the model knows none of the diagnoses or procedures."""
-        return self._explained(diagnoses, procedures, top, coverage, mapped, plan).to_dict()
+        return self._explained(diagnoses, procedures, top, coverage, mapped, plan, facts).to_dict()
 
     def _explained(
         self,
@@ -64,8 +72,12 @@ class Answers:
         top: int,
         coverage: float | None,
         mapped: bool,
-        plan: PlanChoice = "own",
+        plan: PlanChoice,
+        facts: Facts,
     ) -> Explanation:
+        self._check_facts(facts)
+        if procedures is not None and self._some_are_coded(procedures, facts):
+            raise refuse(409, "already-coded", "A procedure to be explained is coded already.")
         try:
             return self.model.explain(
                 diagnoses,
@@ -75,18 +87,42 @@ class Answers:
                 map=mapped,
                 plan=plan,
                 with_reasons=MOST_TOP,  # a coverage may need most procedures: all their reasons are megabytes
+                **facts,
             )
         except UnknownCodesError:
-            return self.model.unexplained(diagnoses, procedures or (), map=mapped)
+            return self.model.unexplained(diagnoses, procedures or (), map=mapped, **facts)
         except InputError as error:
             raise _refusal(error) from None
 
-    def audit(self, name: str | None, diagnoses: Sequence[str], procedures: Sequence[str]) -> dict[str, Any]:
+    def audit(
+        self, name: str | None, diagnoses: Sequence[str], procedures: Sequence[str], **facts: Unpack[Facts]
+    ) -> dict[str, Any]:
         """The unsupported and the missing procedures of a coded stay."""
+        self._check_facts(facts)
         try:
-            return audit_stay(self.model, diagnoses, procedures, id=name).to_dict()
+            found = audit_stay(self.model, diagnoses, procedures, id=name, **facts)
         except InputError as error:
             raise _refusal(error) from None
+        named = {one.code for finding in (*found.unsupported, *found.missing) for one in finding.because}
+        evidence = [about for code, about in self._context.items() if code in named]
+        return found.to_dict() | ({"evidence": evidence} if evidence else {})
+
+    def _check_facts(self, facts: Facts) -> None:
+        """Refuse what the model does not take; its own sentence names no value that was sent."""
+        try:
+            self.model.told(facts)
+        except CodeError as error:
+            raise _refusal(error) from None
+        except InputError as error:
+            raise refuse(409, "not-with-this-model", str(error)) from None
+
+    def _some_are_coded(self, procedures: Sequence[str], facts: Facts) -> bool:
+        try:
+            asked = self.model.procedures.find_all(procedures)
+        except CodeError as error:
+            raise _refusal(error) from None
+        coded = {found.code for found in self.model.told(facts).coded}
+        return any(found.code in coded for found in asked)
 
     def neighbors(self, code: str, top: int) -> dict[str, Any]:
         """The codes nearest to a code."""
@@ -133,15 +169,20 @@ class Answers:
             "procedures": len(files.procedures),
             "systems": [system.value for lookup in self._lookups.values() for system in lookup.systems],
             "plan": own_kind(files),
+            "evidence": self._taken,
             "metrics": [{"top": int(top), **rates} for top, rates in measured["top"].items()],
             "calibration": measured.get("calibration"),
             "card": files.card,
             "scope": SCOPE,
         }
 
-    def known_codes(self, codes: Sequence[str]) -> list[str]:
-        """The canonical diagnoses among these that the model knows, each once."""
-        return [code for code in dict.fromkeys(codes) if code in self._known["diagnosis"]]
+    def known_codes(self, codes: Sequence[str], kind: Kind = "diagnosis") -> list[str]:
+        """The canonical codes among these that the model knows, each once."""
+        return [code for code in dict.fromkeys(codes) if code in self._known[kind]]
+
+    def chosen(self, codes: Sequence[str]) -> str:
+        """The code that the model knows, of a diagnosis coded in several systems; the first if it knows none."""
+        return next(iter(self.known_codes(codes)), codes[0])
 
     def self_test(self) -> None:
         """Ask about every diagnosis once, which also prepares everything that is made on first use.
@@ -161,6 +202,33 @@ class Answers:
             self.codes("a", kind, 1)
             self.codes("0000000", kind, 1)
         self.recommend(["icd9cm:4280", "icd10cm:I509"], 1, mapped=True)
+
+    @cached_property
+    def takes_evidence(self) -> bool:
+        """Whether the model takes more than diagnoses."""
+        return self.model.layout is not None
+
+    @cached_property
+    def takes_principal(self) -> bool:
+        """Whether the model takes a principal diagnosis."""
+        return self.model.layout is not None and self.model.layout.principal
+
+    @cached_property
+    def _taken(self) -> dict[str, Any] | None:
+        layout = self.model.layout
+        if layout is None:
+            return None
+        return {
+            "principal": layout.principal,
+            "admissions": list(layout.admissions),
+            "ages": list(layout.ages),
+        }
+
+    @cached_property
+    def _context(self) -> dict[str, dict[str, Any]]:
+        """What the context rows stand for, by their names in reasons."""
+        rows = () if self.model.layout is None else self.model.layout.context_rows
+        return {row.name: {"code": row.name, "kind": row.kind, "title": row.title} for row in rows}
 
     @cached_property
     def _lookups(self) -> dict[Kind, Lookup]:

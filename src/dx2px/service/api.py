@@ -8,6 +8,7 @@ import orjson
 from fastapi import FastAPI, Path, Query, Request
 from starlette.responses import Response
 
+from dx2px.answers.facts import Facts
 from dx2px.service import bodies, schemas
 from dx2px.service.contract import BODY, operation
 from dx2px.service.served import Served
@@ -94,14 +95,14 @@ class _Routes:
 
     async def recommend(self, request: Request) -> Response:
         body = await bodies.read(request, schemas.RecommendRequest)
-        return reply(self.served.answers.recommend(body.diagnoses, body.top, body.coverage, body.map))
+        answers = self.served.answers
+        return reply(answers.recommend(body.diagnoses, body.top, body.coverage, body.map, **_facts(body)))
 
     async def explain(self, request: Request) -> Response:
         body = await bodies.read(request, schemas.ExplainRequest)
         answers = self.served.answers
-        return reply(
-            answers.explain(body.diagnoses, body.procedures, body.top, body.coverage, body.map, body.plan)
-        )
+        many = body.top, body.coverage, body.map, body.plan
+        return reply(answers.explain(body.diagnoses, body.procedures, *many, **_facts(body)))
 
     async def audit(self, request: Request) -> Response:
         body = await bodies.read(request, schemas.AuditRequest)
@@ -109,7 +110,7 @@ class _Routes:
         audited = []
         for stay in body.stays:
             await request.state.turn()
-            audited.append(answers.audit(stay.id, stay.diagnoses, stay.procedures))
+            audited.append(answers.audit(stay.id, stay.diagnoses, stay.procedures, **_facts(stay)))
         return reply({"stays": audited})
 
     async def neighbors(
@@ -123,6 +124,19 @@ class _Routes:
 
     async def model(self) -> Response:
         return reply(self.served.answers.describe())
+
+
+def _facts(body: schemas.StayFacts) -> Facts:
+    """What a request tells besides the diagnoses; an empty list tells nothing."""
+    facts: Facts = {
+        "principal": body.principal,
+        "age": body.age,
+        "sex": body.sex,
+        "admission": body.admission,
+    }
+    if isinstance(body, schemas.OpenStayFacts):
+        facts["coded"] = body.coded or None
+    return facts
 
 
 def reply(value: Any) -> Response:

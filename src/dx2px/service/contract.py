@@ -22,7 +22,7 @@ _REASONS = {
     400: "The request cannot be read, or its Host is not trusted.",
     401: "The token or the JWT is missing or wrong.",
     404: "The model knows no such code.",
-    409: "The model lacks what this answer needs.",
+    409: "The model lacks what this answer needs or does not take what was told, or a procedure is coded already.",
     412: "The prefetch is missing, or the record system sent an OperationOutcome instead.",
     413: "The body is too large.",
     415: "The body is not application/json, or it is compressed.",

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from dx2px.answers.facts import OLDEST
+
 MOST_CODES, MOST_STAYS, MOST_TOP = 200, 200, 50
 
 # Printable, with at least one letter or digit: 428.0, icd9cm:4280.
@@ -54,6 +56,8 @@ COVERAGE: Any = Field(
     default=None,
     description="Instead of the best `top`, the set that holds this share of a stay's procedures on average.",
 )
+Age = Annotated[float, Field(ge=0, le=OLDEST, allow_inf_nan=False)]
+Admission = Annotated[str, Field(min_length=1, max_length=64, pattern=CODE_PATTERN, examples=["elective"])]
 
 
 class Request(BaseModel):
@@ -62,14 +66,34 @@ class Request(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
-class RecommendRequest(Request):
+class StayFacts(Request):
+    """What else is known about a stay, for a model that takes it; `/api/model` says what that is."""
+
+    principal: CodeText | None = Field(default=None, description="The principal diagnosis.")
+    age: Age | None = Field(default=None, description="In years.")
+    sex: Literal["F", "M"] | None = None
+    admission: Admission | None = Field(
+        default=None, description="The type of admission, one of those that the model knows."
+    )
+
+
+class OpenStayFacts(StayFacts):
+    """The same for a stay that is still being coded."""
+
+    coded: SomeCodes | None = Field(
+        default=None,
+        description="Procedures that are coded already: they count as evidence and are not recommended again.",
+    )
+
+
+class RecommendRequest(OpenStayFacts):
     diagnoses: Codes
     top: Top = 5
     coverage: Coverage | None = COVERAGE
     map: Mapped = False
 
 
-class ExplainRequest(Request):
+class ExplainRequest(OpenStayFacts):
     diagnoses: Codes
     procedures: FewCodes | None = Field(
         default=None,
@@ -84,7 +108,7 @@ class ExplainRequest(Request):
     )
 
 
-class CodedStay(Request):
+class CodedStay(StayFacts):
     id: Annotated[str, Field(max_length=64, pattern=TEXT_PATTERN)] | None = Field(
         default=None, description="Returned with the answer."
     )
@@ -125,6 +149,24 @@ class Diagnosis(Report):
         description="`known`; `backed-off` if similar known codes stand in for it; or `unknown`.",
         examples=["known"],
     )
+    principal: Literal[True] | None = Field(
+        default=None, description="If it was named as the principal diagnosis."
+    )
+
+
+EvidenceKind = Literal["coded", "background", "principal", "person", "admission"]
+
+
+class EvidenceReport(Report):
+    """What the model knew besides the diagnoses; every stay has the background."""
+
+    code: str = Field(
+        description="Of a coded procedure; otherwise a name.", examples=["icd9pcs:3995", "age:65–74,sex:F"]
+    )
+    kind: EvidenceKind
+    title: str
+    significance: Share
+    status: Literal["known", "unknown"]
 
 
 class Reason(Report):
@@ -133,8 +175,10 @@ class Reason(Report):
 
 
 BECAUSE: Any = Field(
-    description="The diagnoses it comes from, largest share first; empty beyond the first `with_reasons`."
+    description="The diagnoses and other evidence it comes from, largest share first; empty beyond the first "
+    "`with_reasons`."
 )
+EVIDENCE: Any = Field(default=None, description="If the model takes more than diagnoses: what else it knew.")
 
 
 class Recommended(Report):
@@ -174,6 +218,7 @@ WITH_REASONS: Any = Field(
 class RecommendAnswer(Report):
     diagnoses: list[Diagnosis]
     recommendations: list[Recommended]
+    evidence: list[EvidenceReport] | None = EVIDENCE
     with_reasons: int | None = WITH_REASONS
     coverage: CoverageReport | None = ASKED_COVERAGE
     mapping: list[MappedReport] | None = ASKED_MAPPING
@@ -198,7 +243,10 @@ class Plan(Report):
     faithfulness: str = Field(
         description="How often such plans name the cause of a procedure, as far as measured."
     )
-    diagnoses: list[str] = Field(description="Rows of `mass`.")
+    diagnoses: list[str] = Field(description="The first rows of `mass`.")
+    evidence: list[str] | None = Field(
+        default=None, description="The other rows of `mass`, if there are any."
+    )
     procedures: list[str] = Field(description="Columns of `mass`.")
     mass: list[list[Annotated[float, Field(ge=0)]]]
     cost: float | None = Field(description="Null, like the next four, if nothing was solved.")
@@ -223,6 +271,7 @@ class ExplainAnswer(Report):
     diagnoses: list[Diagnosis]
     procedures: list[Procedure]
     plan: Plan
+    evidence: list[EvidenceReport] | None = EVIDENCE
     with_reasons: int | None = WITH_REASONS
     coverage: CoverageReport | None = ASKED_COVERAGE
     mapping: list[MappedReport] | None = ASKED_MAPPING
@@ -239,11 +288,20 @@ class Finding(Report):
     because: list[Reason]
 
 
+class NamedEvidence(Report):
+    code: str
+    kind: EvidenceKind
+    title: str
+
+
 class AuditedStay(Report):
     id: str | None
     unsupported: list[Finding] = Field(description="Coded, though the diagnoses hardly support it.")
     missing: list[Finding] = Field(description="Expected for these diagnoses, but not coded.")
     unknown: list[str] = Field(description="Codes that the model does not know.")
+    evidence: list[NamedEvidence] | None = Field(
+        default=None, description="What the reasons name besides diagnoses, if anything."
+    )
 
 
 class AuditAnswer(Report):
@@ -270,6 +328,14 @@ class Rates(Report):
     f1: float
 
 
+class TakenEvidence(Report):
+    """What a model takes besides diagnoses. It always takes age, sex and coded procedures."""
+
+    principal: bool = Field(description="Whether it takes a principal diagnosis.")
+    admissions: list[str] = Field(description="The types of admission that it knows.")
+    ages: list[int] = Field(description="The first year of each age band.")
+
+
 class ModelAnswer(Report):
     method: str
     version: str = Field(description="Of the dx2px that runs the service.")
@@ -278,6 +344,9 @@ class ModelAnswer(Report):
     procedures: int
     systems: list[str] = Field(description="Coding systems of its codes.", examples=[["icd9cm", "icd9pcs"]])
     plan: PlanKind = Field(description="The kind of the model's own plan, which its reasons are shares of.")
+    evidence: TakenEvidence | None = Field(
+        description="What it takes besides diagnoses; null if it takes only diagnoses."
+    )
     metrics: list[Rates] = Field(description="Measured on the test stays, in per cent.")
     calibration: dict[str, Any] | None = Field(
         description="Measured on the test stays, as in `dx2px evaluate --json`; null if it was not."
