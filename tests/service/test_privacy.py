@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from dx2px.service import ServiceConfig, create_app
+
 CANARY = "CANARY7731"
 CODE = "V8777"  # has the shape of a code
-TRACES = (CANARY, CODE, "V87.77", "7731", "428.0", "4280")
+TRACES = (CANARY, CODE, "V87.77", "7731", "428.0", "4280", "77.318842", "1931-07-03", "1999-01-02")
 HOOK = {
     "hook": "patient-view",
     "hookInstance": "d1577c69-dfbe-44ad-ba6d-3e05e953b2ea",
     "context": {"patientId": CANARY, "userId": CANARY},
     "fhirServer": f"https://{CANARY}.example",
     "prefetch": {"conditions": {"resourceType": "Bundle", "entry": [CANARY]}},
+}
+AGE = 77.318842  # of a patient who turns up nowhere
+CONDITION = {"coding": [{"system": "http://hl7.org/fhir/sid/icd-9-cm", "code": "428.0"}]}
+KNOWN = {
+    "conditions": {"resourceType": "Condition", "id": CANARY, "code": CONDITION},
+    "patient": {"resourceType": "Patient", "id": CANARY, "birthDate": "1931-07-03", "gender": CANARY},
+    "encounter": {
+        "resourceType": "Encounter",
+        "period": {"start": "1999-01-02"},
+        "diagnosis": [{"rank": 1, "condition": {"reference": f"Condition/{CANARY}"}}],
+    },
+    "procedures": {"resourceType": "Procedure", "status": "completed", "code": {"coding": [CANARY, CODE]}},
 }
 BODIES: list[Any] = [
     {"diagnoses": [CODE, "428.0", CANARY]},
@@ -51,6 +65,20 @@ BODIES: list[Any] = [
     HOOK
     | {"prefetch": {"conditions": {"resourceType": "OperationOutcome", "issue": [{"diagnostics": CANARY}]}}},
     CANARY,
+    *(
+        {"diagnoses": ["428.0"], name: value}
+        for name in ("principal", "age", "sex", "admission", "coded")
+        for value in (CANARY, CODE, [CANARY], [CODE], {CANARY: CODE}, AGE)
+    ),
+    {"diagnoses": ["428.0"], "principal": CODE, "age": AGE, "sex": "F", "coded": [CODE, CANARY]},
+    {
+        "stays": [
+            {"diagnoses": ["428.0"], "procedures": [], "principal": CODE, "age": AGE, "admission": CANARY}
+        ]
+    },
+    HOOK | {"prefetch": KNOWN},
+    HOOK | {"hook": "order-select", "prefetch": KNOWN},
+    HOOK | {"prefetch": {**KNOWN, "patient": CANARY, "encounter": [CANARY]}},
 ]
 RAW = [
     f'{{"{CANARY}": NaN}}'.encode(),
@@ -88,18 +116,22 @@ def send_all(client: TestClient, headers: dict[str, str]) -> list[Any]:
     return answers
 
 
+@pytest.mark.parametrize("model", ["served", "knowing_served"])
 @pytest.mark.parametrize("token", [None, "a-long-enough-token"])
 def test_no_canary_survives(
-    connect: Callable[..., TestClient],
+    request: pytest.FixtureRequest,
+    page_folder: Path,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
+    model: str,
     token: str | None,
 ) -> None:
     # The caller's own library logs addresses; what the service's process writes is all else.
     for name in ("httpx", "httpx2"):
         logging.getLogger(name).setLevel(logging.WARNING)
     caplog.set_level(logging.DEBUG)
-    client = connect(token=token)
+    app = create_app(request.getfixturevalue(model), ServiceConfig(page=page_folder, token=token))
+    client = TestClient(app, base_url="http://localhost:8000", raise_server_exceptions=False)
     headers = {
         "content-type": "application/json",
         "x-request-id": CANARY,
@@ -125,7 +157,7 @@ def test_no_canary_survives(
     lines = "\n".join(record.getMessage() for record in caplog.records)
     assert "POST /api/recommend 200" in lines
     # Times, ids and counts hold digits by chance; they cannot hold letters or dots.
-    for trace in (CANARY, CODE, "V87.77"):
+    for trace in (CANARY, CODE, "V87.77", "77.318842", "1931-07-03", "1999-01-02"):
         assert trace not in lines + metrics + written.err + caplog.text
 
 

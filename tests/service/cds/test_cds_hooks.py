@@ -62,7 +62,7 @@ def test_a_request_is_not_kept_while_it_waits(client: TestClient, monkeypatch: p
     kept, take = list[int](), Turns.take
 
     async def watched(self: Turns, *args: Any) -> None:
-        kept.append(sum(isinstance(one, messages.PatientViewRequest) for one in gc.get_objects()))
+        kept.append(sum(type(one) is messages.PatientViewRequest for one in gc.get_objects()))
         await take(self, *args)
 
     monkeypatch.setattr(Turns, "take", watched)

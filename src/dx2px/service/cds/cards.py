@@ -6,7 +6,8 @@ from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
-from dx2px.codes import dotted, title
+from dx2px.answers.facts import Facts
+from dx2px.codes import dotted
 from dx2px.service.cds.fhir import MOST_READ, Reading, coding
 from dx2px.service.cds.messages import Context
 
@@ -19,22 +20,23 @@ _LINKED = 100  # codes in the link to the page
 
 def card_of(
     recommended: list[dict[str, Any]],
-    diagnoses: list[dict[str, Any]],
+    answer: dict[str, Any],
+    facts: Facts,
     reading: Reading,
     context: Context,
     root: str,
 ) -> dict[str, Any]:
-    """The card for recommended procedures, given as `Recommendation.to_dict` has them."""
-    used = [one for one in diagnoses if one["status"] != "unknown"]
-    names = {one["code"]: one["title"] for one in diagnoses}
+    """The card for recommended procedures of an answer, which is as `Recommendation.to_dict` has it."""
+    used = _used(answer)
+    codes = {one["code"]: one["title"] for one in used}
     return {
         "uuid": str(uuid4()),
         "summary": _summary(recommended, len(used)),
         "indicator": "info",
-        "detail": _detail(recommended, names, reading),
+        "detail": _detail(recommended, answer, reading),
         "source": {"label": "dx2px: coding habits in hospital data", "url": f"{root}/"},
-        "links": [{"label": "Show all reasons", "url": _link(used, root), "type": "absolute"}],
-        "suggestions": [_suggestion(one, context, names) for one in recommended],
+        "links": [{"label": "Show all reasons", "url": _link(used, facts, root), "type": "absolute"}],
+        "suggestions": [_suggestion(one, context, codes) for one in recommended],
         "selectionBehavior": "any",
     }
 
@@ -44,18 +46,52 @@ def _summary(recommended: list[dict[str, Any]], diagnoses: int) -> str:
     return cut(start + "; ".join(_name(one) for one in recommended), _SUMMARY)
 
 
-def _detail(recommended: list[dict[str, Any]], names: dict[str, str], reading: Reading) -> str:
+def _detail(recommended: list[dict[str, Any]], answer: dict[str, Any], reading: Reading) -> str:
+    names = _names(answer)
     lines = [f"{place}. {_line(one, names)}" for place, one in enumerate(recommended, start=1)]
-    return "\n".join([*lines, "", _read(reading), "", f"*{HABITS}*"])
+    besides = _taken_into_account(answer)
+    return "\n".join([*lines, "", *([besides, ""] if besides else []), _read(reading), "", f"*{HABITS}*"])
 
 
-def _line(one: dict[str, Any], names: dict[str, str]) -> str:
+def _names(answer: dict[str, Any]) -> dict[str, list[str]]:
+    """What reasons are called: a title, and the code where it is one; an age or a type of admission has none."""
+    evidence = [one for one in answer.get("evidence", ()) if one["status"] == "known"]
+    coded = [one for one in evidence if one["kind"] == "coded"]
+    return {one["code"]: [_plain(one["title"])] for one in evidence} | {
+        one["code"]: [_plain(one["title"]), dotted(one["code"])] for one in (*_used(answer), *coded)
+    }
+
+
+def _used(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    return [one for one in answer["diagnoses"] if one["status"] != "unknown"]
+
+
+def _taken_into_account(answer: dict[str, Any]) -> str:
+    """What else the model knew, in words; nothing if that was only what every stay has."""
+    known = [one for one in answer.get("evidence", []) if one["status"] == "known"]
+    parts = [one["title"] for one in known if one["kind"] in ("person", "admission")]
+    parts += [
+        f"principal diagnosis {_plain(one['title'])} ({dotted(one['code'])})"
+        for one in _used(answer)
+        if one.get("principal")
+    ]
+    parts += [
+        "a principal diagnosis that the model does not know" for one in known if one["kind"] == "principal"
+    ]
+    coded = sum(one["kind"] == "coded" for one in known)
+    parts += [f"{coded} procedure{'' if coded == 1 else 's'} already coded"] if coded else []
+    return f"Also taken into account: {'; '.join(parts)}." if parts else ""
+
+
+def _line(one: dict[str, Any], names: dict[str, list[str]]) -> str:
     reasons = [reason for reason in one["because"][:_REASONS] if reason["share"] >= _REASON_FROM]
-    because = ", ".join(
-        f"{_plain(_title(r['code'], names))} ({dotted(r['code'])}, {r['share']:.0%})" for r in reasons
-    )
+    because = ", ".join(_reason(*names[reason["code"]], f"{reason['share']:.0%}") for reason in reasons)
     chance = "" if one["probability"] is None else f", coded in {one['probability']:.0%} of such stays"
     return f"**{_plain(one['title'])}** ({dotted(one['code'])}{chance})" + (f": {because}" if because else "")
+
+
+def _reason(name: str, *details: str) -> str:
+    return f"{name} ({', '.join(details)})"
 
 
 def _read(reading: Reading) -> str:
@@ -78,7 +114,7 @@ def _read(reading: Reading) -> str:
     return "; ".join(parts) + "."
 
 
-def _suggestion(one: dict[str, Any], context: Context, names: dict[str, str]) -> dict[str, Any]:
+def _suggestion(one: dict[str, Any], context: Context, diagnoses: dict[str, str]) -> dict[str, Any]:
     resource: dict[str, Any] = {
         "resourceType": "ServiceRequest",
         "status": "draft",
@@ -88,26 +124,28 @@ def _suggestion(one: dict[str, Any], context: Context, names: dict[str, str]) ->
     }
     if context.encounterId is not None:
         resource["encounter"] = {"reference": f"Encounter/{context.encounterId}"}
-    if one["because"]:
-        first = one["because"][0]["code"]
-        resource["reasonCode"] = [{"coding": [coding(first, _title(first, names))]}]
+    reasons = [reason["code"] for reason in one["because"] if reason["code"] in diagnoses]
+    if reasons:
+        resource["reasonCode"] = [{"coding": [coding(reasons[0], diagnoses[reasons[0]])]}]
     name = cut(_name(one), _LABEL)
     action = {"type": "create", "description": f"Draft: {name}", "resource": resource}
     return {"label": name, "uuid": str(uuid4()), "actions": [action]}
 
 
-def _link(diagnoses: list[dict[str, Any]], root: str) -> str:
-    """The page with these diagnoses; they come after the #, which browsers do not send to a server."""
-    codes = ",".join(one["code"] for one in diagnoses[:_LINKED])
-    return f"{root}/#dx={quote(codes, safe=':,')}"
+def _link(diagnoses: list[dict[str, Any]], facts: Facts, root: str) -> str:
+    """The page with the same stay; what is known of it comes after the #, which browsers do not send to a server."""
+    parts = {
+        "dx": ",".join(one["code"] for one in diagnoses[:_LINKED]),
+        "pdx": next((one["code"] for one in diagnoses if one.get("principal")), ""),
+        "age": "" if facts.get("age") is None else str(facts["age"]),
+        "sex": facts.get("sex") or "",
+        "yes": ",".join((facts.get("coded") or ())[:_LINKED]),
+    }
+    return f"{root}/#" + "&".join(f"{name}={quote(text, safe=':,')}" for name, text in parts.items() if text)
 
 
 def _name(one: dict[str, Any]) -> str:
     return f"{one['title']} ({dotted(one['code'])})"
-
-
-def _title(code: str, names: dict[str, str]) -> str:
-    return names.get(code) or title(code).text
 
 
 def _plain(text: str) -> str:

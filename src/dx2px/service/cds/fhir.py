@@ -95,9 +95,9 @@ def read_conditions(sent: Sequence[Any]) -> Reading:
     conditions: list[tuple[str, ...]] = []
     distinct: set[tuple[str, ...]] = set()
     fates = dict.fromkeys(("unreadable", "without_icd", "not_current", "beyond_limit", "other"), 0)
-    for resource in _resources(sent):
+    for resource in resources(sent):
         fate = _fate(resource, "Condition")
-        codes = _codes(resource, "diagnosis") if fate is None else None
+        codes = codes_of(resource, "diagnosis") if fate is None else None
         if fate is None and codes is None:
             fate = "unreadable"
         elif fate is None and not codes:
@@ -109,7 +109,7 @@ def read_conditions(sent: Sequence[Any]) -> Reading:
             conditions.append(codes)
         elif fate is not None:
             fates[fate] += 1
-    bundles = [value for value in sent if _is(value, "Bundle")]
+    bundles = [value for value in sent if is_a(value, "Bundle")]
     not_sent = [_not_sent(bundle) for bundle in bundles]
     uncounted = any(_is_page(bundle) for bundle, left in zip(bundles, not_sent, strict=True) if not left)
     return Reading(
@@ -123,15 +123,15 @@ def read_conditions(sent: Sequence[Any]) -> Reading:
 
 def is_outcome(value: Any) -> bool:
     """Whether a record system sent the report of a failure in place of what was asked for."""
-    return _is(value, "OperationOutcome")
+    return is_a(value, "OperationOutcome")
 
 
 def drafted_procedures(orders: Any) -> frozenset[str]:
     """The ICD procedure codes among the orders being written; what cannot be read is skipped."""
     wanted = ("ServiceRequest", "Procedure")
     found = (
-        _codes(resource, "procedure")
-        for resource in _resources([orders])
+        codes_of(resource, "procedure")
+        for resource in resources([orders])
         if isinstance(resource, dict) and resource.get("resourceType") in wanted
     )
     return frozenset(code for codes in found for code in codes or ())
@@ -142,12 +142,12 @@ def coding(code: str, display: str) -> dict[str, str]:
     return {"system": _URI[split(code)[0]], "code": dotted(code), "display": display}
 
 
-def _resources(sent: Sequence[Any]) -> Iterator[Any]:
+def resources(sent: Sequence[Any]) -> Iterator[Any]:
     """The resources of bundles; None for an entry without one."""
     for value in sent:
         if value is None or is_outcome(value):
             continue
-        if not _is(value, "Bundle"):
+        if not is_a(value, "Bundle"):
             yield value
             continue
         entries = value.get("entry", [])
@@ -156,6 +156,49 @@ def _resources(sent: Sequence[Any]) -> Iterator[Any]:
             continue
         for entry in entries:
             yield entry.get("resource") if isinstance(entry, dict) else None
+
+
+def is_a(value: Any, kind: str) -> bool:
+    """Whether a value is a resource of this type."""
+    return isinstance(value, dict) and value.get("resourceType") == kind
+
+
+def concept_codes(resource: dict[str, Any], name: str) -> set[str]:
+    """The codes of a resource's CodeableConcept, whatever their system."""
+    concept = resource.get(name)
+    codings = concept.get("coding") if isinstance(concept, dict) else None
+    named = (
+        [one.get("code") for one in codings or () if isinstance(one, dict)]
+        if isinstance(codings, list)
+        else []
+    )
+    return {code for code in named if isinstance(code, str)}
+
+
+def is_current(condition: dict[str, Any]) -> bool:
+    """Whether a Condition is neither past nor refuted nor entered in error."""
+    past = concept_codes(condition, "clinicalStatus") & _PAST
+    return not (past or concept_codes(condition, "verificationStatus") & _WRONG)
+
+
+def codes_of(resource: dict[str, Any], kind: Kind) -> tuple[str, ...] | None:
+    """The ICD codes of a resource, each once; None if it has none only because something cannot be read."""
+    concept = resource.get("code")
+    codings = concept.get("coding", []) if isinstance(concept, dict) else None
+    if not isinstance(codings, list):
+        return None
+    codes: dict[str, None] = {}
+    damaged = False
+    for one in codings:
+        system = _system(one, kind)
+        if system is None:
+            damaged |= not isinstance(one, dict)
+            continue
+        try:
+            codes[normalize(one["code"], system)] = None
+        except (CodeError, KeyError, TypeError, AttributeError):
+            damaged = True
+    return None if damaged and not codes else tuple(codes)
 
 
 def _not_sent(bundle: dict[str, Any]) -> int:
@@ -183,50 +226,13 @@ def _is_page(bundle: dict[str, Any]) -> bool:
     return any(isinstance(relation, str) and relation in _OTHER_PAGES for relation in relations)
 
 
-def _is(value: Any, kind: str) -> bool:
-    return isinstance(value, dict) and value.get("resourceType") == kind
-
-
 def _fate(resource: Any, wanted: str) -> str | None:
     """Why a resource is not used, or None if it may be."""
     if not isinstance(resource, dict) or not isinstance(resource.get("resourceType"), str):
         return "unreadable"
     if resource["resourceType"] != wanted:
         return "other"
-    if _statuses(resource, "clinicalStatus") & _PAST or _statuses(resource, "verificationStatus") & _WRONG:
-        return "not_current"
-    return None
-
-
-def _statuses(resource: dict[str, Any], name: str) -> set[str]:
-    concept = resource.get(name)
-    codings = concept.get("coding") if isinstance(concept, dict) else None
-    named = (
-        [one.get("code") for one in codings or () if isinstance(one, dict)]
-        if isinstance(codings, list)
-        else []
-    )
-    return {code for code in named if isinstance(code, str)}
-
-
-def _codes(resource: dict[str, Any], kind: Kind) -> tuple[str, ...] | None:
-    """The ICD codes of a resource, each once; None if it has none only because something cannot be read."""
-    concept = resource.get("code")
-    codings = concept.get("coding", []) if isinstance(concept, dict) else None
-    if not isinstance(codings, list):
-        return None
-    codes: dict[str, None] = {}
-    damaged = False
-    for one in codings:
-        system = _system(one, kind)
-        if system is None:
-            damaged |= not isinstance(one, dict)
-            continue
-        try:
-            codes[normalize(one["code"], system)] = None
-        except (CodeError, KeyError, TypeError, AttributeError):
-            damaged = True
-    return None if damaged and not codes else tuple(codes)
+    return None if is_current(resource) else "not_current"
 
 
 def _system(one: Any, kind: Kind) -> System | None:

@@ -44,6 +44,11 @@ class Prefetch(Sent):
         default=None, description="Bundle of the patient's Conditions, or one of them."
     )
     encounterConditions: Prefetched = Field(default=None, description="The same for the encounter.")  # noqa: N815
+    patient: Prefetched = Field(default=None, description="The Patient, for age and sex.")
+    encounter: Prefetched = Field(
+        default=None, description="The Encounter, for its start and the principal diagnosis."
+    )
+    procedures: Prefetched = Field(default=None, description="Bundle of the encounter's Procedures.")
 
 
 class Context(Sent):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
+from dx2px.answers.facts import Facts
 from dx2px.service import bodies, schemas
 from dx2px.service.answers import Answers
 from dx2px.service.api import reply
@@ -16,6 +18,7 @@ from dx2px.service.cds import messages
 from dx2px.service.cds.callers import Callers
 from dx2px.service.cds.cards import HABITS, card_of
 from dx2px.service.cds.fhir import Reading, drafted_procedures, is_outcome, read_conditions
+from dx2px.service.cds.known import Known, read_known
 from dx2px.service.contract import BODY, operation
 from dx2px.service.metrics import Metrics
 from dx2px.service.problems import refuse
@@ -25,6 +28,12 @@ DISCOVERY = "/cds-services"
 PREFETCH = {
     "conditions": "Condition?patient={{context.patientId}}",
     "encounterConditions": "Condition?encounter={{context.encounterId}}",
+}
+# Asked for only if the model takes it; none of it need be sent.
+FURTHER_PREFETCH = {
+    "patient": "Patient/{{context.patientId}}",
+    "encounter": "Encounter/{{context.encounterId}}",
+    "procedures": "Procedure?encounter={{context.encounterId}}",
 }
 TOP = 5
 _EXTENSION = "dx2px-reading"
@@ -48,13 +57,13 @@ class CdsService:
     def address(self) -> str:
         return f"{DISCOVERY}/{self.id}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, prefetch: dict[str, str]) -> dict[str, Any]:
         return {
             "hook": self.hook,
             "id": self.id,
             "title": self.title,
             "description": self.description,
-            "prefetch": PREFETCH,
+            "prefetch": prefetch,
         }
 
 
@@ -81,7 +90,7 @@ def add_cds(app: FastAPI, served: Served, metrics: Metrics, root: str, callers: 
     """Register discovery, and for each service its own address and the one for feedback."""
     failures = (*BODY, 412, *((401,) if callers else ()))
     described = operation("List the CDS Hooks services", messages.Services, *((401,) if callers else ()), 503)
-    app.add_api_route(DISCOVERY, _discovery(callers), **described)
+    app.add_api_route(DISCOVERY, _discovery(served, callers), **described)
     for service in SERVICES:
         described = operation(
             service.title, messages.Cards, *failures, body=service.body, example=_example(service)
@@ -98,11 +107,12 @@ def add_cds(app: FastAPI, served: Served, metrics: Metrics, root: str, callers: 
         )
 
 
-def _discovery(callers: Callers | None) -> Endpoint:
+def _discovery(served: Served, callers: Callers | None) -> Endpoint:
     async def discovery(request: Request) -> Response:
         if callers is not None:
             callers.check(request, DISCOVERY)
-        return reply({"services": [service.to_dict() for service in SERVICES]})
+        prefetch = PREFETCH | (FURTHER_PREFETCH if served.answers.takes_evidence else {})
+        return reply({"services": [service.to_dict(prefetch) for service in SERVICES]})
 
     return discovery
 
@@ -131,28 +141,32 @@ class _Called:
     async def answer(self, request: Request) -> Response:
         if self.callers is not None:
             self.callers.check(request, self.service.address)
-        reading, drafted, context = _read(await bodies.read(request, self.service.body))
+        reading, known, drafted, context = _read(await bodies.read(request, self.service.body))
         answers = self.served.answers
-        chosen = [_chosen(codes, answers) for codes in reading.conditions]
+        chosen = [answers.chosen(codes) for codes in reading.conditions]
+        facts = known.facts(answers)
         await request.state.turn()  # reading a large bundle takes as long as an answer
-        answer = _recommended(chosen, drafted, answers)
-        known = _known(answer)
-        reading = replace(reading, unknown=sum(code not in known for code in chosen))
+        answer = _recommended(chosen, drafted, answers, facts)
+        used = _used(answer)
+        reading = replace(reading, unknown=sum(code not in used for code in chosen))
         for outcome, entries in reading.counts.items():
             self.metrics.read(outcome, entries)
         left = [one for one in answer["recommendations"] if one["code"] not in drafted][:TOP]
-        cards = [card_of(left, answer["diagnoses"], reading, context, self.root)] if left else []
+        cards = [card_of(left, answer, facts, reading, context, self.root)] if left else []
         read = {**reading.counts, "complete": reading.complete}
         return reply({"cards": cards, "extension": {_EXTENSION: read}})
 
 
-def _read(hook: Hook) -> tuple[Reading, frozenset[str], messages.Context]:
-    """What the answer needs of a request: its conditions, its drafts, and whom it is about.
+def _read(hook: Hook) -> tuple[Reading, Known, frozenset[str], messages.Context]:
+    """What the answer needs of a request: its conditions, what else is known, its drafts, and whom it is about.
 
     The request itself takes ten times its size in memory, too much to keep while others have their turn.
     """
     about = messages.Context(patientId=hook.context.patientId, encounterId=hook.context.encounterId)
-    return read_conditions(_prefetched(hook)), _drafted(hook), about
+    conditions, given = _prefetched(hook), hook.prefetch or messages.Prefetch()
+    today = datetime.now(UTC).date()
+    known = read_known(given.patient, given.encounter, given.procedures, conditions, today)
+    return read_conditions(conditions), known, _drafted(hook), about
 
 
 def _prefetched(hook: Hook) -> list[Any]:
@@ -172,21 +186,17 @@ def _prefetched(hook: Hook) -> list[Any]:
     return sent
 
 
-def _chosen(codes: tuple[str, ...], answers: Answers) -> str:
-    """The code that the model knows, of a condition coded in several systems."""
-    return next(iter(answers.known_codes(codes)), codes[0])
-
-
-def _recommended(chosen: Sequence[str], drafted: frozenset[str], answers: Answers) -> dict[str, Any]:
+def _recommended(
+    chosen: Sequence[str], drafted: frozenset[str], answers: Answers, facts: Facts
+) -> dict[str, Any]:
     """What the model says, deep enough that drafts can be left out; thousands of drafts do not make it deeper."""
     if not chosen:
         return {"diagnoses": [], "recommendations": []}
-    return answers.recommend(
-        list(dict.fromkeys(chosen)), min(TOP + len(drafted), schemas.MOST_TOP), mapped=True
-    )
+    top = min(TOP + len(drafted), schemas.MOST_TOP)
+    return answers.recommend(list(dict.fromkeys(chosen)), top, mapped=True, **facts)
 
 
-def _known(answer: dict[str, Any]) -> set[str]:
+def _used(answer: dict[str, Any]) -> set[str]:
     """The codes that the model used: its own, those that similar ones stand in for, and those translated into them."""
     used = {one["code"] for one in answer["diagnoses"] if one["status"] != "unknown"}
     return used | {one["from"] for one in answer.get("mapping", ()) if not used.isdisjoint(one["to"])}
