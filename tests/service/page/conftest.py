@@ -202,11 +202,11 @@ def hostile(model: Model) -> Iterator[str]:
         def codes(self, *asked: Any) -> dict[str, Any]:
             return _poisoned(super().codes(*asked))
 
-        def explain(self, *asked: Any) -> dict[str, Any]:
-            return _poisoned(super().explain(*asked))
+        def explain(self, *asked: Any, **facts: Any) -> dict[str, Any]:
+            return _poisoned(super().explain(*asked, **facts))
 
-        def audit(self, *asked: Any) -> dict[str, Any]:
-            return _poisoned(super().audit(*asked))
+        def audit(self, *asked: Any, **facts: Any) -> dict[str, Any]:
+            return _poisoned(super().audit(*asked, **facts))
 
         def describe(self) -> dict[str, Any]:
             return {**super().describe(), "card": PAYLOAD, "method": PAYLOAD, "scope": PAYLOAD}

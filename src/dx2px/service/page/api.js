@@ -4,14 +4,17 @@
  * @typedef {{code: string, dotted: string, title: string, known: boolean}} Code
  * @typedef {{code: string, share: number}} Reason
  * @typedef {{code: string, title: string, significance: number, status: "known" | "backed-off" | "unknown",
- *   stand_in?: {code: string, title: string, codes: number}}} Diagnosis
+ *   stand_in?: {code: string, title: string, codes: number}, principal?: true}} Diagnosis
+ * @typedef {{code: string, kind: "coded" | "background" | "principal" | "person" | "admission", title: string,
+ *   significance: number, status: "known" | "unknown"}} Evidence
  * @typedef {{rank: number, code: string, title: string, probability: number | null, because: Reason[]}} Procedure
- * @typedef {{diagnoses: string[], procedures: string[], mass: number[][], kind?: string, reading?: string,
- *   faithfulness?: string, converged?: boolean | null}} Plan
+ * @typedef {{diagnoses: string[], evidence?: string[], procedures: string[], mass: number[][], kind?: string,
+ *   reading?: string, faithfulness?: string, converged?: boolean | null}} Plan
  * @typedef {{schema: string, scope: string, diagnoses: Diagnosis[], procedures: Procedure[], plan: Plan,
- *   with_reasons?: number}} Explanation
+ *   evidence?: Evidence[], with_reasons?: number}} Explanation
  * @typedef {{code: string, title: string, probability: number | null, rank: number, because: Reason[]}} Finding
- * @typedef {{id: string, unsupported: Finding[], missing: Finding[], unknown: string[]}} Audited
+ * @typedef {{id: string, unsupported: Finding[], missing: Finding[], unknown: string[],
+ *   evidence?: {code: string, kind: string, title: string}[]}} Audited
  */
 
 const TOKEN = "dx2px-token";

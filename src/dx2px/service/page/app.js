@@ -7,6 +7,8 @@ import * as diagnoses from "./diagnoses.js";
 import * as dialogs from "./dialogs.js";
 import { announce, byId, node } from "./dom.js";
 import * as download from "./download.js";
+import * as evidence from "./evidence.js";
+import * as facts from "./facts.js";
 import * as figure from "./figure.js";
 import { Latest } from "./latest.js";
 import * as recommendations from "./recommendations.js";
@@ -17,6 +19,7 @@ import * as undo from "./undo.js";
 
 const latest = new Latest(10); // several changes at once are one question
 const COVERAGE = 0.9;
+const ASKED = ["diagnoses", "top", "plan", "principal", "age", "sex", "admission", "accepted"]; // parts of the question
 
 /** @type {import("./api.js").Explanation | null} */
 let answer = null;
@@ -26,7 +29,7 @@ let asked = ""; // the question that the shown answer belongs to
 function question() {
   const { diagnoses: codes, top, plan } = current();
   const many = top === "90%" ? { coverage: COVERAGE } : { top: Number(top) };
-  return { diagnoses: codes, ...many, plan };
+  return { diagnoses: codes, ...many, plan, ...facts.told() };
 }
 
 /** One answer fills list and figure, so they agree. A model without the paper's plan is asked for its own. */
@@ -56,13 +59,26 @@ function refresh() {
 function succeed(found) {
   const sameList = listed(found) === listed(answer); // then only the plan is new
   diagnoses.learn(found.diagnoses);
-  // From here on the codes are written as the server writes them; that is not a new question.
-  asked = JSON.stringify({ ...question(), diagnoses: found.diagnoses.map((one) => one.code) });
-  update({ diagnoses: found.diagnoses.map((one) => one.code) });
+  settle(found);
   diagnoses.draw(current().diagnoses);
   showAnswer(found);
   offerCoverage(found.procedures.some((one) => one.probability !== null));
   announce(sameList ? figure.trust() : summary(found.procedures));
+}
+
+/** From here on the codes are written as the server writes them; that is not a new question. */
+function settle(found) {
+  const codes = found.diagnoses.map((one) => one.code);
+  const principal = found.diagnoses.find((one) => one.principal)?.code;
+  const coded = evidence.codedIn(found).map((one) => one.code);
+  const first = principal ? { principal } : {};
+  asked = JSON.stringify({
+    ...question(),
+    diagnoses: codes,
+    ...first,
+    ...(coded.length ? { coded } : {}),
+  });
+  update({ diagnoses: codes, ...first, ...(coded.length ? { accepted: coded } : {}) });
 }
 
 /** The codes of an answer, to tell whether another one lists the same. */
@@ -94,7 +110,8 @@ function showAnswer(found) {
     ? "The model knows none of these diagnoses, so it recommends nothing."
     : INVITATION;
   byId("exports").hidden = !some;
-  recommendations.draw(found?.procedures ?? [], found?.plan.kind);
+  evidence.draw(found?.evidence ?? []);
+  recommendations.draw(found?.procedures ?? [], evidence.codedIn(found), found?.plan.kind);
   figure.show(found && figure.picturing(found));
 }
 
@@ -176,17 +193,20 @@ async function learnModel() {
   if (!model) return; // the banner says what is wrong; the page works without it
   dialogs.describeModel(model);
   figure.offerPlans(model.plan);
+  facts.offer(model.evidence);
+  refresh();
 }
 
 function follow(state, changed) {
   if (changed.has("tab")) choose(state.tab);
   if (changed.has("top")) offerCoverage(false);
-  if (["diagnoses", "top", "plan"].some((name) => changed.has(name))) refresh();
+  if (ASKED.some((name) => changed.has(name))) refresh();
   if (changed.has("accepted") || changed.has("rejected")) recommendations.mark();
+  if (["age", "sex", "admission"].some((name) => changed.has(name))) facts.draw();
   if (changed.has("view")) figure.draw();
 }
 
-for (const part of [theme, dialogs, spotlight, diagnoses, undo, figure]) part.start();
+for (const part of [theme, dialogs, spotlight, diagnoses, facts, undo, figure]) part.start();
 audit.start((problem, again) => showProblem("audit-problem", problem, again));
 startTabs();
 startExports();

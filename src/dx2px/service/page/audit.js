@@ -6,7 +6,7 @@ import { count, dotted, percent, readList, sameCode } from "./codes.js";
 import { CodeEntry } from "./entry.js";
 import { Latest } from "./latest.js";
 import { add, current, onChange, remove, replace } from "./state.js";
-import { learnTitles, lookUp, titleOf } from "./titles.js";
+import { learnTitles, lookUp, shortName, titleOf } from "./titles.js";
 
 const latest = new Latest(120);
 const SECTIONS = [
@@ -140,7 +140,7 @@ function show(stays, names = new Map()) {
   byId("audit-answer").removeAttribute("aria-busy");
   byId("audit-problem").hidden = true;
   byId("audit-empty").hidden = stays.length > 0;
-  for (const stay of stays) learnTitles([...stay.unsupported, ...stay.missing]);
+  for (const stay of stays) learnTitles([...stay.unsupported, ...stay.missing, ...(stay.evidence ?? [])]);
   byId("findings").replaceChildren(...stays.map((stay) => findings(stay, names.get(stay.id))));
   if (!stays.length) return;
   const found = stays.reduce((sum, stay) => sum + stay.unsupported.length + stay.missing.length, 0);
@@ -187,7 +187,7 @@ function finding(one, kind, single) {
   const best = one.because
     .slice(0, 2)
     .filter((reason) => reason.share >= 0.005)
-    .map((reason) => `${dotted(reason.code)} (${percent(reason.share)})`);
+    .map((reason) => `${shortName(reason.code)} (${percent(reason.share)})`);
   if (best.length) facts.push(`mostly from ${best.join(", ")}`);
   return node(
     "li",

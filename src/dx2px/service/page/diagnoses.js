@@ -2,8 +2,9 @@
 
 import { ask } from "./api.js";
 import { all, bar, byId, icon, keepingFocus, node } from "./dom.js";
-import { dotted, heading, percent, systemOf } from "./codes.js";
+import { dotted, heading, percent, sameCode, systemOf } from "./codes.js";
 import { CodeEntry } from "./entry.js";
+import { takesPrincipal } from "./facts.js";
 import { assignHues, hue } from "./spotlight.js";
 import { add, current, remove, replace, update } from "./state.js";
 import { learnTitles, titleOf } from "./titles.js";
@@ -39,9 +40,9 @@ export function start() {
   }
 }
 
-/** An example replaces the list, which undo brings back; verdicts belong to the old stay, so they go. */
+/** An example replaces the list, which undo brings back; verdicts and facts belong to the old stay, so they go. */
 function show(codes) {
-  update({ accepted: [], rejected: [] });
+  update({ accepted: [], rejected: [], principal: "", age: "", sex: "", admission: "" });
   replace("diagnoses", codes);
 }
 
@@ -60,10 +61,15 @@ export function learn(diagnoses) {
  * @param {string[]} codes
  */
 export function draw(codes) {
-  const looks = JSON.stringify(codes.map((code) => [code, titleOf(code), hue(code), answered.get(code)]));
+  const marks = [takesPrincipal(), current().principal];
+  const looks = JSON.stringify([
+    marks,
+    ...codes.map((code) => [code, titleOf(code), hue(code), answered.get(code)]),
+  ]);
   if (looks === drawn) return; // rows that look the same stay, so that a click that has just begun is not lost
   drawn = looks;
   const list = byId("diagnoses");
+  list.classList.toggle("with-principal", takesPrincipal());
   keepingFocus(list, () => list.replaceChildren(...codes.map(row)));
   byId("clear").hidden = codes.length < 2;
 }
@@ -78,6 +84,7 @@ function row(code) {
     node("span", { class: "code", title: systemOf(code) }, dotted(code)),
     node("span", { class: "title" }, titleOf(code)),
     trusted ? significance(known) : node("span", { class: "measure" }),
+    takesPrincipal() ? principalMark(code) : null,
     removal(code, titleOf(code)),
     known && known.status !== "known" ? status(known) : null,
   );
@@ -87,9 +94,28 @@ function significance(known) {
   const share = percent(known.significance);
   return node(
     "span",
-    { class: "measure", title: `Significance: this diagnosis has ${share} of the weight of the stay's diagnoses` },
+    { class: "measure", title: `Significance: this diagnosis has ${share} of the weight of all that is known` },
     bar(known.significance, `significance ${share}`),
     node("span", { class: "number", "aria-hidden": "true" }, share),
+  );
+}
+
+/** One diagnosis may be the principal one; a second click takes the mark away. */
+function principalMark(code) {
+  const marked = sameCode(code, current().principal);
+  const label = `Principal diagnosis: ${dotted(code)} ${titleOf(code)}`.trim();
+  return node(
+    "button",
+    {
+      type: "button",
+      class: "quiet icon-button principal",
+      "data-key": `principal ${code}`,
+      "aria-label": label,
+      "aria-pressed": String(marked),
+      title: marked ? "The principal diagnosis" : "Mark as the principal diagnosis",
+      onclick: () => update({ principal: marked ? "" : code }),
+    },
+    icon("principal"),
   );
 }
 
@@ -111,7 +137,7 @@ function removal(code, title) {
 function removeRow(code) {
   const place = current().diagnoses.indexOf(code);
   remove("diagnoses", [code]);
-  const buttons = all("button.icon-button", byId("diagnoses"));
+  const buttons = all("button[data-key^='remove ']", byId("diagnoses"));
   (buttons[Math.min(place, buttons.length - 1)] ?? byId("diagnosis-input")).focus();
 }
 

@@ -49,6 +49,7 @@ export function describeModel(model) {
     "Code systems": model.systems.map(systemName).join(", "),
     "Diagnoses known": diagnoses,
     "Procedures known": procedures,
+    "Takes into account": takes(model.evidence),
     "Made by": `dx2px ${model.made_by}`,
     "Served by": `dx2px ${model.version}`,
   };
@@ -59,6 +60,13 @@ export function describeModel(model) {
     model.metrics.length ? table(model.metrics) : "",
     node("pre", { tabindex: 0, "aria-label": "Model card" }, model.card),
   );
+}
+
+function takes(evidence) {
+  if (!evidence) return "diagnoses";
+  const principal = evidence.principal ? ["principal diagnosis"] : [];
+  const admission = evidence.admissions.length ? ["type of admission"] : [];
+  return ["diagnoses", ...principal, "age", "sex", ...admission, "procedures already coded"].join(", ");
 }
 
 /** What was measured on the test stays, one line for each number of recommendations. */

@@ -75,6 +75,7 @@ export function bar(share, label) {
 const ICONS = {
   accept: "M3.5 8.5l3 3 6-7",
   reject: "M4 4l8 8M12 4l-8 8",
+  principal: "M8 2l1.8 3.8 4.2.5-3.1 2.9.8 4.1L8 11.3l-3.7 2 .8-4.1L2 6.3l4.2-.5z",
   open: "M6 3.5L10.5 8 6 12.5",
   sun: "M8 1v1.5M8 13.5V15M1 8h1.5M13.5 8H15M3 3l1 1M12 12l1 1M13 3l-1 1M4 12l-1 1M11 8a3 3 0 1 1-6 0 3 3 0 0 1 6 0z",
   moon: "M13.5 9.5A6 6 0 0 1 6.5 2.5a6 6 0 1 0 7 7z",

@@ -2,8 +2,10 @@
 
 import { announce, byId, shape } from "./dom.js";
 import { dotted, percent } from "./codes.js";
+import { codedIn } from "./evidence.js";
 import { drawn } from "./figure.js";
 import { current } from "./state.js";
+import { fullName, shortName } from "./titles.js";
 
 const STYLED = [
   "fill",
@@ -44,11 +46,12 @@ export function asCsv({ answer }) {
   const head = ["rank", "code", "title", "probability", "verdict", "because"];
   const lines = answer.procedures.map((one) => {
     const because = one.because
-      .map((reason) => `${dotted(reason.code)} ${reason.share.toFixed(3)}`)
+      .map((reason) => `${shortName(reason.code)} ${reason.share.toFixed(3)}`)
       .join("; ");
     return [one.rank, dotted(one.code), one.title, one.probability ?? "", verdictOn(one.code), because];
   });
-  return [head, ...lines].map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
+  const coded = codedIn(answer).map((one) => ["", dotted(one.code), one.title, "", verdictOn(one.code), ""]);
+  return [head, ...coded, ...lines].map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 
 /** Quoted if needed; text that a spreadsheet would read as a formula gets an apostrophe in front. */
@@ -69,10 +72,18 @@ export function asText({ answer, scope }) {
     );
     return `${one.rank}. ${dotted(one.code)} ${one.title}${marks.length ? ` (${marks.join(", ")})` : ""}`;
   };
-  const diagnoses = answer.diagnoses.map((one) => `${dotted(one.code)} ${one.title}`);
-  return ["Diagnoses", ...diagnoses, "", "Procedures", ...answer.procedures.map(line), "", scope].join(
-    "\n",
+  const diagnoses = answer.diagnoses.map(
+    (one) => `${dotted(one.code)} ${one.title}${one.principal ? " (principal)" : ""}`,
   );
+  const told = (answer.evidence ?? []).filter((one) => one.kind === "person" || one.kind === "admission");
+  const parts = [
+    ["Diagnoses", diagnoses],
+    ["Also known", told.map((one) => one.title)],
+    ["Already coded", codedIn(answer).map((one) => fullName(one.code, one.title))],
+    ["Procedures", answer.procedures.map(line)],
+  ];
+  const filled = parts.filter(([, lines]) => lines.length);
+  return [...filled.flatMap(([name, lines]) => [name, ...lines, ""]), scope].join("\n");
 }
 
 /** The figure as a file: drawn wide, in the light theme, with every style written into its elements. */

@@ -1,12 +1,13 @@
 // The figure of the plan: flow, heat map or table, redrawn when the answer, the choice or the width changes.
 
 import { all, byId, keepingFocus, node } from "./dom.js";
-import { dotted, percent } from "./codes.js";
+import { dotted, percent, systemOf } from "./codes.js";
 import { drawFlow } from "./flow.js";
 import { drawHeatMap } from "./heatmap.js";
 import { sentence, sums } from "./figure_text.js";
-import { clear, onSpot, setPlan } from "./spotlight.js";
+import { clear, onSpot, rowsOf, setPlan } from "./spotlight.js";
 import { current, update } from "./state.js";
+import { shortName } from "./titles.js";
 
 /**
  * @typedef {object} Picture
@@ -115,13 +116,13 @@ function table({ plan, titles }) {
       node(
         "th",
         { scope: "row" },
-        node("span", { class: "code" }, dotted(code)),
-        " ",
-        node("span", { class: "title" }, titles.get(code) ?? ""),
+        ...heading(code, titles.get(code) ?? ""),
       ),
       ...plan.mass[i].map((mass) => node("td", {}, percent(mass))),
       node("td", { class: "sum" }, percent(rows[i])),
     );
+  const lines = rowsOf(plan).map(line);
+  const groups = [lines.slice(0, plan.diagnoses.length), lines.slice(plan.diagnoses.length)];
   return node(
     "div",
     { class: "scroller", tabindex: 0, role: "region", "aria-label": "Table of the plan" },
@@ -139,9 +140,15 @@ function table({ plan, titles }) {
           node("th", { scope: "col" }, "total"),
         ),
       ),
-      node("tbody", {}, ...plan.diagnoses.map(line)),
+      ...groups.filter((group) => group.length).map((group) => node("tbody", {}, ...group)),
     ),
   );
+}
+
+/** What a row is called: code and title, or the title alone of evidence that has no code. */
+function heading(code, title) {
+  if (systemOf(code)) return [node("span", { class: "code" }, dotted(code)), " ", node("span", { class: "title" }, title)];
+  return [node("span", { class: "title" }, shortName(code, title))];
 }
 
 /**
@@ -149,8 +156,8 @@ function table({ plan, titles }) {
  * @param {import("./api.js").Explanation} answer
  * @returns {Picture | null}
  */
-export function picturing({ diagnoses, procedures, plan }) {
-  const titles = new Map([...diagnoses, ...procedures].map((one) => [one.code, one.title]));
+export function picturing({ diagnoses, procedures, plan, evidence = [] }) {
+  const titles = new Map([...diagnoses, ...evidence, ...procedures].map((one) => [one.code, one.title]));
   return procedures.length ? { plan: firstOf(plan), titles, listed: procedures.length } : null;
 }
 

@@ -1,8 +1,11 @@
 // Texts and sums that both figures need.
 
 import { shape } from "./dom.js";
-import { dotted, percent } from "./codes.js";
+import { percent } from "./codes.js";
+import { rowsOf } from "./spotlight.js";
+import { fullName, shortName } from "./titles.js";
 
+export const BESIDES = "Besides the diagnoses";
 const measure = document.createElement("canvas").getContext("2d");
 const FONT = '13px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
 
@@ -41,28 +44,31 @@ export function sums(mass) {
  * @param {string | undefined} procedure
  */
 export function sentence({ plan, titles }, diagnosis, procedure) {
-  const i = plan.diagnoses.indexOf(diagnosis ?? "");
+  const rows = rowsOf(plan);
+  const i = rows.indexOf(diagnosis ?? "");
   const j = plan.procedures.indexOf(procedure ?? "");
-  const name = (code) => `${dotted(code)} ${titles.get(code) ?? ""}`.trim();
+  const name = (code) => fullName(code, titles.get(code) ?? "");
   if (i >= 0 && j >= 0)
     return `${name(diagnosis)} → ${name(procedure)}: ${percent(plan.mass[i][j])} of the total mass.`;
-  if (i >= 0) return `${name(diagnosis)} leads to ${shares(plan.procedures, plan.mass[i])}.`;
+  if (i >= 0) return `${name(diagnosis)} leads to ${shares(plan.procedures, plan.mass[i], titles)}.`;
   if (j >= 0)
     return `${name(procedure)} comes from ${shares(
-      plan.diagnoses,
+      rows,
       plan.mass.map((masses) => masses[j]),
+      titles,
     )}.`;
   return "";
 }
 
-function shares(codes, masses) {
+function shares(codes, masses, titles) {
   const total = masses.reduce((sum, mass) => sum + mass, 0) || 1;
   const order = codes
     .map((code, k) => ({ code, share: masses[k] / total }))
     .sort((a, b) => b.share - a.share);
   const named = order.slice(0, 3).filter((one) => one.share >= 0.005);
   return (
-    named.map((one) => `${dotted(one.code)} (${percent(one.share)})`).join(", ") || "nothing in particular"
+    named.map((one) => `${shortName(one.code, titles.get(one.code))} (${percent(one.share)})`).join(", ") ||
+    "nothing in particular"
   );
 }
 
@@ -86,7 +92,7 @@ export function labelled(picture, kind, code, ...children) {
   return shape(
     "g",
     { ...attributes, [`data-${kind}`]: code },
-    shape("title", {}, `${dotted(code)} ${picture.titles.get(code) ?? ""}`),
+    shape("title", {}, fullName(code, picture.titles.get(code) ?? "")),
     ...children,
   );
 }

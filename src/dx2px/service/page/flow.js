@@ -1,25 +1,31 @@
 // The plan as a flow: ribbons from diagnoses to procedures; the more mass, the thicker.
 
 import { shape } from "./dom.js";
-import { dotted, percent } from "./codes.js";
-import { fit, labelled, sums } from "./figure_text.js";
-import { hue } from "./spotlight.js";
+import { dotted, percent, systemOf } from "./codes.js";
+import { BESIDES, fit, labelled, sums } from "./figure_text.js";
+import { hue, rowsOf } from "./spotlight.js";
+import { shortName } from "./titles.js";
 
 const NARROW = 620; // below this width there is room for codes but not for titles
 const SLOT = 24; // height of a label
 const NODE = 7; // width of the bars at the ends
+const APART = 26; // between the diagnoses and the other evidence
 const THINNEST = 0.15; // pixels; thinner ribbons cannot be seen
 
 /**
  * The places of nodes and ribbons. Every node has a slot high enough for its label; a bar is as high as its mass.
  * @param {number[][]} mass
  * @param {number} flowing height that the whole mass takes
+ * @param {number} [diagnoses] how many of the rows are diagnoses; the others stand apart below them
  */
-export function layout(mass, flowing) {
+export function layout(mass, flowing, diagnoses = mass.length) {
   const { rows, columns, total } = sums(mass);
   const scale = total > 0 ? flowing / total : 0;
-  const height = flowing + SLOT * Math.max(rows.length, columns.length);
-  const left = stack(rows, scale, height);
+  const apart = diagnoses < rows.length ? APART : 0;
+  const height = flowing + SLOT * Math.max(rows.length, columns.length) + apart;
+  const left = stack(rows, scale, height - apart).map((place, i) =>
+    i < diagnoses ? place : { ...place, y: place.y + apart },
+  );
   const right = stack(columns, scale, height);
   const from = left.map((one) => one.y);
   const to = right.map((one) => one.y);
@@ -56,8 +62,9 @@ function stack(masses, scale, height) {
 export function drawFlow(picture, width) {
   const { plan } = picture;
   const side = width < NARROW ? 66 : Math.min(330, width * 0.31);
-  const flowing = Math.max(150, 24 * Math.max(plan.diagnoses.length, plan.procedures.length));
-  const { height, left, right, ribbons } = layout(plan.mass, flowing);
+  const rows = rowsOf(plan);
+  const flowing = Math.max(150, 24 * Math.max(rows.length, plan.procedures.length));
+  const { height, left, right, ribbons } = layout(plan.mass, flowing, plan.diagnoses.length);
   /** @type {[number, number]} */
   const ends = [side, width - side];
   return shape(
@@ -72,20 +79,28 @@ export function drawFlow(picture, width) {
     shape(
       "g",
       { class: "ribbons" },
-      ...ribbons.filter((one) => one.thickness > THINNEST).map((one) => ribbon(one, ends, plan)),
+      ...ribbons.filter((one) => one.thickness > THINNEST).map((one) => ribbon(one, ends, picture)),
     ),
-    ...plan.diagnoses.map((code, i) => end(picture, "diagnosis", code, left[i], ends[0], side)),
+    rows.length > plan.diagnoses.length ? besides(left[plan.diagnoses.length], side) : null,
+    ...rows.map((code, i) => end(picture, "diagnosis", code, left[i], ends[0], side)),
     ...plan.procedures.map((code, j) => end(picture, "procedure", code, right[j], ends[1], side)),
   );
 }
 
-function ribbon({ i, j, y0, y1, thickness, value }, [x0, x1], plan) {
+/** The heading above the evidence that is no diagnosis. */
+function besides({ y, height }, side) {
+  const above = Math.min(y, y + height / 2 - SLOT / 2) - 8;
+  const place = { x: side - 8, y: above, "text-anchor": "end" };
+  return shape("text", { class: "label label-group", ...place }, fit(BESIDES, side - 10));
+}
+
+function ribbon({ i, j, y0, y1, thickness, value }, [x0, x1], { plan, titles }) {
   const [a, b] = [x0 + NODE, x1 - NODE];
   const half = (a + b) / 2;
   const path =
     `M${a} ${y0}C${half} ${y0} ${half} ${y1} ${b} ${y1}` +
     `L${b} ${y1 + thickness}C${half} ${y1 + thickness} ${half} ${y0 + thickness} ${a} ${y0 + thickness}Z`;
-  const [from, to] = [plan.diagnoses[i], plan.procedures[j]];
+  const [from, to] = [rowsOf(plan)[i], plan.procedures[j]];
   return shape(
     "path",
     {
@@ -96,7 +111,7 @@ function ribbon({ i, j, y0, y1, thickness, value }, [x0, x1], plan) {
       "data-spot": true,
       "data-mass": value,
     },
-    shape("title", {}, `${dotted(from)} → ${dotted(to)}: ${percent(value)}`),
+    shape("title", {}, `${shortName(from, titles.get(from))} → ${dotted(to)}: ${percent(value)}`),
   );
 }
 
@@ -130,8 +145,10 @@ function end(picture, kind, code, { y, height }, x, side) {
   );
 }
 
-/** The code is next to the bar; the title, if there is room for it, is outside. */
+/** The code is next to the bar; the title, if there is room for it, is outside. What has no code has its title. */
 function words(picture, code, side, isLeft) {
+  if (!systemOf(code))
+    return [shape("tspan", { class: "label-title" }, fit(shortName(code, picture.titles.get(code)), side - 10))];
   const title = side > 100 ? fit(picture.titles.get(code) ?? "", side - 76) : "";
   const pieces = title
     ? [

@@ -2,11 +2,14 @@
 // written on them can be read; the exact numbers are in the table.
 
 import { shape } from "./dom.js";
-import { dotted, percent } from "./codes.js";
-import { fit, labelled } from "./figure_text.js";
+import { dotted, percent, systemOf } from "./codes.js";
+import { BESIDES, fit, labelled } from "./figure_text.js";
+import { rowsOf } from "./spotlight.js";
+import { shortName } from "./titles.js";
 
 const NARROW = 620;
 const ROW = 30;
+const APART = 24; // between the diagnoses and the other evidence
 const STEPS = 6;
 const LEGEND = 44;
 const TITLED = 84; // a column this wide has room for a piece of the title
@@ -31,8 +34,11 @@ export function drawHeatMap(picture, width) {
   const side = width < NARROW ? 66 : Math.min(400, width * 0.42);
   const cell = Math.min(132, (width - side) / Math.max(1, plan.procedures.length));
   const head = cell < 48 ? 52 : cell < TITLED ? 28 : 44;
-  const frame = { side, cell, head, largest: Math.max(0, ...plan.mass.flat()) };
-  const height = head + ROW * plan.diagnoses.length + LEGEND;
+  const rows = rowsOf(plan);
+  const first = plan.diagnoses.length; // row of other evidence
+  const top = (i) => head + ROW * i + (i < first ? 0 : APART);
+  const frame = { side, cell, head, top, largest: Math.max(0, ...plan.mass.flat()) };
+  const height = top(rows.length - 1) + ROW + LEGEND;
   return shape(
     "svg",
     {
@@ -43,26 +49,40 @@ export function drawHeatMap(picture, width) {
       "aria-label": "Heat map, diagnoses by procedures",
     },
     ...plan.procedures.map((code, j) => columnHead(picture, code, j, frame)),
-    ...plan.diagnoses.map((code, i) => rowHead(picture, code, i, frame)),
+    ...rows.map((code, i) => rowHead(picture, code, i, frame)),
+    first < rows.length
+      ? shape("text", { class: "label label-group", x: 4, y: top(first) - 6 }, fit(BESIDES, side - 4))
+      : null,
     shape(
       "g",
       { class: "cells" },
-      ...plan.mass.flatMap((masses, i) => masses.map((mass, j) => heatCell(plan, i, j, mass, frame))),
+      ...plan.mass.flatMap((masses, i) => masses.map((mass, j) => heatCell(picture, i, j, mass, frame))),
     ),
-    legend(frame, height),
+    legend(frame, width, height),
   );
 }
 
-function rowHead(picture, code, i, { side, head }) {
-  const y = head + ROW * i;
+function rowHead(picture, code, i, { side, top }) {
+  const y = top(i);
   const title = side > 100 ? fit(picture.titles.get(code) ?? "", side - 76) : "";
+  const name = { x: 4, y: y + ROW / 2, dy: "0.35em" };
   return labelled(
     picture,
     "diagnosis",
     code,
     shape("rect", { class: "catch", x: 0, y, width: side, height: ROW }),
-    shape("text", { class: "label label-code", x: 4, y: y + ROW / 2, dy: "0.35em" }, dotted(code)),
-    shape("text", { class: "label label-title", x: 64, y: y + ROW / 2, dy: "0.35em" }, title),
+    ...(systemOf(code)
+      ? [
+          shape("text", { class: "label label-code", ...name }, dotted(code)),
+          shape("text", { class: "label label-title", ...name, x: 64 }, title),
+        ]
+      : [
+          shape(
+            "text",
+            { class: "label label-title", ...name },
+            fit(shortName(code, picture.titles.get(code)), side - 8),
+          ),
+        ]),
   );
 }
 
@@ -88,16 +108,17 @@ function columnHead(picture, code, j, { side, cell, head }) {
   );
 }
 
-function heatCell(plan, i, j, mass, { side, cell, head, largest }) {
-  const [x, y] = [side + cell * j, head + ROW * i];
+function heatCell({ plan, titles }, i, j, mass, { side, cell, top, largest }) {
+  const [x, y] = [side + cell * j, top(i)];
+  const [from, to] = [rowsOf(plan)[i], plan.procedures[j]];
   const heat = step(mass, largest);
   const text = (100 * mass).toFixed(mass < 0.0995 ? 1 : 0);
   return shape(
     "g",
     {
       class: "cell",
-      "data-diagnosis": plan.diagnoses[i],
-      "data-procedure": plan.procedures[j],
+      "data-diagnosis": from,
+      "data-procedure": to,
       "data-spot": true,
       "data-step": heat,
     },
@@ -122,11 +143,11 @@ function heatCell(plan, i, j, mass, { side, cell, head, largest }) {
           mass >= 0.0005 ? text : "·",
         )
       : null,
-    shape("title", {}, `${dotted(plan.diagnoses[i])} → ${dotted(plan.procedures[j])}: ${percent(mass)}`),
+    shape("title", {}, `${shortName(from, titles.get(from))} → ${dotted(to)}: ${percent(mass)}`),
   );
 }
 
-function legend({ side, largest }, height) {
+function legend({ side, largest }, width, height) {
   const [size, y] = [22, height - 26];
   const squares = [...Array(STEPS).keys()].map((one) =>
     shape("rect", {
@@ -141,7 +162,7 @@ function legend({ side, largest }, height) {
   const text = shape(
     "text",
     { class: "label label-title", x: side + size * STEPS + 6, y: y + 6, dy: "0.35em" },
-    `% of the mass, up to ${percent(largest)}`,
+    `${width < NARROW ? "" : "% of the mass, "}up to ${percent(largest)}`,
   );
   return shape("g", { class: "legend", "aria-hidden": "true" }, ...squares, text);
 }

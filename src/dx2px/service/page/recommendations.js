@@ -2,9 +2,11 @@
 
 import { all, bar, byId, icon, keepingFocus, node } from "./dom.js";
 import { dotted, percent, systemOf } from "./codes.js";
+import { isBesides } from "./evidence.js";
+import { takesCoded } from "./facts.js";
 import { hue } from "./spotlight.js";
 import { current, update } from "./state.js";
-import { titleOf } from "./titles.js";
+import { fullName, titleOf } from "./titles.js";
 
 const REASONS = 6; // the others are summed up
 const SMALLEST = 0.005; // a smaller share is summed up with the others
@@ -14,13 +16,19 @@ const NO_REASONS = "Reasons are given only for the first procedures of a long li
 const open = new Set();
 
 /**
- * Draw the procedures of an answer.
+ * Draw the procedures of an answer: those that are coded already, and those recommended.
  * @param {import("./api.js").Procedure[]} recommended
+ * @param {import("./api.js").Evidence[]} coded
  * @param {string} [kind] of the plan that their reasons are shares of
  */
-export function draw(recommended, kind) {
+export function draw(recommended, coded, kind) {
   const list = byId("procedures");
-  keepingFocus(list, () => list.replaceChildren(...recommended.map((one) => row(one, kind))));
+  // A procedure that was just ticked moves from one list to the other, and the focus with it.
+  keepingFocus(byId("recommended"), () => {
+    byId("coded-part").hidden = !coded.length;
+    byId("coded").replaceChildren(...coded.map(codedRow));
+    list.replaceChildren(...recommended.map((one) => row(one, kind)));
+  });
   const measured = recommended.every((one) => one.probability !== null);
   list.classList.toggle("unmeasured", !measured);
   byId("likelihood-note").hidden = measured;
@@ -45,6 +53,19 @@ function row(one, kind) {
       verdicts(one.code, name),
     ),
     reasons,
+  );
+}
+
+function codedRow({ code, title, status }) {
+  return node(
+    "li",
+    { class: "procedure coded-row", "data-diagnosis": code, "data-spot": true },
+    verdict("accept", code, `Coded already: ${fullName(code, title)}`),
+    node("span", { class: "code", title: systemOf(code) }, dotted(code)),
+    node("span", { class: "title" }, title),
+    status === "unknown"
+      ? node("span", { class: "status" }, "The model does not know this procedure, so it changes nothing.")
+      : null,
   );
 }
 
@@ -91,9 +112,15 @@ function because(one, kind) {
     .filter((reason, place) => place === 0 || reason.share >= SMALLEST);
   const rest = one.because.slice(shown.length);
   const restShare = rest.reduce((sum, reason) => sum + reason.share, 0);
+  const besides = shown.filter((reason) => isBesides(reason.code));
+  const diagnoses = shown.filter((reason) => !isBesides(reason.code));
   return [
     node("p", { class: "note" }, kind === "transport" ? "Comes from (transport plan)" : "Comes from"),
-    node("ul", { "aria-label": `Diagnoses behind ${dotted(one.code)}` }, ...shown.map(reasonRow)),
+    node("ul", { "aria-label": `Diagnoses behind ${dotted(one.code)}` }, ...diagnoses.map(reasonRow)),
+    besides.length ? node("p", { class: "note" }, "Besides the diagnoses") : null,
+    besides.length
+      ? node("ul", { "aria-label": `Other evidence for ${dotted(one.code)}` }, ...besides.map(reasonRow))
+      : null,
     rest.length
       ? node("p", { class: "note" }, `and ${rest.length} more, together ${percent(restShare)}`)
       : null,
@@ -102,11 +129,12 @@ function because(one, kind) {
 
 function reasonRow(reason) {
   const share = percent(reason.share);
+  const coded = systemOf(reason.code);
   return node(
     "li",
     { class: `reason ${hue(reason.code)}` },
-    node("span", { class: "code" }, dotted(reason.code)),
-    node("span", { class: "title" }, titleOf(reason.code)),
+    coded ? node("span", { class: "code" }, dotted(reason.code)) : null,
+    node("span", { class: coded ? "title" : "title wide" }, titleOf(reason.code)),
     bar(reason.share, `share ${share}`),
     node("span", { class: "number", "aria-hidden": "true" }, share),
   );
@@ -116,7 +144,7 @@ function verdicts(code, name) {
   return node(
     "span",
     { class: "verdicts", role: "group", "aria-label": `Verdict on ${name}` },
-    verdict("accept", code, `Accept ${name}`),
+    verdict("accept", code, takesCoded() ? `Coded already: ${name}` : `Accept ${name}`),
     verdict("reject", code, `Reject ${name}`),
   );
 }
@@ -158,7 +186,7 @@ function judge(kind, code) {
 export function mark() {
   const { accepted, rejected } = current();
   const given = { accept: new Set(accepted), reject: new Set(rejected) };
-  for (const button of all("[data-verdict]", byId("procedures"))) {
+  for (const button of all("[data-verdict]", byId("recommended"))) {
     const { verdict: kind, code } = button.dataset;
     button.setAttribute("aria-pressed", String(given[kind].has(code)));
     button.closest(".procedure").classList.toggle(`${kind}ed`, given[kind].has(code));

@@ -10,6 +10,8 @@ const LINKED = 0.05; // of a diagnosis's mass, or of a procedure's: less is not 
 const hues = new Map();
 /** @type {import("./api.js").Plan} */
 let plan = { diagnoses: [], procedures: [], mass: [] };
+/** @type {string[]} */
+let rows = [];
 /** @type {((diagnosis: string | undefined, procedure: string | undefined) => void)} */
 let follow = () => {};
 
@@ -38,11 +40,20 @@ export function hue(code) {
 }
 
 /**
+ * What the rows of a plan stand for: diagnoses, then other evidence.
+ * @param {import("./api.js").Plan} of
+ */
+export function rowsOf(of) {
+  return [...of.diagnoses, ...(of.evidence ?? [])];
+}
+
+/**
  * Set the plan to highlight by.
  * @param {import("./api.js").Plan} given
  */
 export function setPlan(given) {
   plan = given;
+  rows = rowsOf(given);
 }
 
 /**
@@ -106,12 +117,12 @@ function linked(diagnosis, procedure) {
   if (diagnosis !== undefined && procedure !== undefined) {
     return { diagnoses: new Set([diagnosis]), procedures: new Set([procedure]) };
   }
-  const row = plan.diagnoses.indexOf(diagnosis ?? "");
+  const row = rows.indexOf(diagnosis ?? "");
   const column = plan.procedures.indexOf(procedure ?? "");
   const fromRow = row < 0 ? [] : strong(plan.mass[row]);
   const fromColumn = column < 0 ? [] : strong(plan.mass.map((masses) => masses[column]));
   return {
-    diagnoses: new Set([diagnosis, ...fromColumn.map((i) => plan.diagnoses[i])]),
+    diagnoses: new Set([diagnosis, ...fromColumn.map((i) => rows[i])]),
     procedures: new Set([procedure, ...fromRow.map((j) => plan.procedures[j])]),
   };
 }

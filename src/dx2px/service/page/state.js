@@ -9,7 +9,11 @@ import { sameCode } from "./codes.js";
  * @property {string} top how many procedures, or "90%" for as many as that coverage needs
  * @property {"flow" | "heat" | "table"} view
  * @property {"own" | "transport"} plan which plan is shown: the model's, or the paper's
- * @property {string[]} accepted
+ * @property {string} principal one of the diagnoses, or nothing
+ * @property {string} age in years, as typed
+ * @property {"" | "F" | "M"} sex
+ * @property {string} admission the type of admission
+ * @property {string[]} accepted for a model that takes coded procedures, these are coded
  * @property {string[]} rejected
  * @property {string[]} auditDiagnoses
  * @property {string[]} auditProcedures
@@ -24,6 +28,10 @@ const EMPTY = {
   top: "5",
   view: "flow",
   plan: "own",
+  principal: "",
+  age: "",
+  sex: "",
+  admission: "",
   accepted: [],
   rejected: [],
   auditDiagnoses: [],
@@ -35,16 +43,24 @@ const NAMES = {
   top: "top",
   view: "view",
   plan: "plan",
+  principal: "pdx",
+  age: "age",
+  sex: "sex",
+  admission: "adm",
   accepted: "yes",
   rejected: "no",
   auditDiagnoses: "adx",
   auditProcedures: "apx",
 };
-const CHOICES = {
-  tab: ["recommend", "audit"],
-  top: ["5", "10", "20", "90%"],
-  view: ["flow", "heat", "table"],
-  plan: ["own", "transport"],
+const VALID = {
+  tab: /^(recommend|audit)$/,
+  top: /^(5|10|20|90%)$/,
+  view: /^(flow|heat|table)$/,
+  plan: /^(own|transport)$/,
+  principal: /^.{1,64}$/,
+  age: /^\d{1,3}$/,
+  sex: /^[FM]$/,
+  admission: /^.{1,64}$/,
 };
 const LONGEST_LIST = 500;
 
@@ -175,7 +191,7 @@ export function decode(fragment) {
     if (text === null) continue;
     if (Array.isArray(EMPTY[name]))
       found[name] = [...new Set(text.split(",").filter(Boolean))].slice(0, LONGEST_LIST);
-    else if (CHOICES[name].includes(text)) found[name] = text;
+    else if (VALID[name].test(text)) found[name] = text;
   }
   return found;
 }

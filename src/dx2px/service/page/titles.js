@@ -1,7 +1,7 @@
 // Titles of codes, as far as the server has sent them.
 
 import { ask } from "./api.js";
-import { sameCode } from "./codes.js";
+import { dotted, sameCode, systemOf } from "./codes.js";
 
 /** @type {Map<string, string>} */
 const titles = new Map();
@@ -20,6 +20,24 @@ export function learnTitles(named) {
  */
 export function titleOf(code) {
   return titles.get(code) ?? "";
+}
+
+/**
+ * What a reason is called where there is room for one word: its code, or the title of what has none, such as an age.
+ * @param {string} code
+ * @param {string} [title]
+ */
+export function shortName(code, title = titleOf(code)) {
+  return systemOf(code) || !title ? dotted(code) : title;
+}
+
+/**
+ * The code and the title; the title alone of what has no code.
+ * @param {string} code
+ * @param {string} [title]
+ */
+export function fullName(code, title = titleOf(code)) {
+  return systemOf(code) || !title ? `${dotted(code)} ${title}`.trim() : title;
 }
 
 /**

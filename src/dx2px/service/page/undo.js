@@ -15,7 +15,7 @@ export function start() {
   document.addEventListener("keydown", (event) => {
     /** @type {any} */
     const target = event.target;
-    const typing = target.matches?.("textarea, input[type=text]") && target.value;
+    const typing = target.matches?.("textarea, input[type=text], input[type=number]") && target.value;
     const asked = (event.ctrlKey || event.metaKey) && !event.shiftKey && event.key.toLowerCase() === "z";
     if (asked && !typing && undo()) event.preventDefault();
   });

@@ -1,0 +1,57 @@
+// Evidence besides the diagnoses: its list with significance, and the procedures that are coded already.
+
+import { bar, byId, node } from "./dom.js";
+import { dotted, percent, systemOf } from "./codes.js";
+import { takesPrincipal } from "./facts.js";
+import { learnTitles } from "./titles.js";
+
+/** @type {Set<string>} */
+let besides = new Set();
+
+/**
+ * Show what else the model knew, below the diagnoses.
+ * @param {import("./api.js").Evidence[]} rows
+ */
+export function draw(rows) {
+  const known = rows.filter((one) => one.status === "known");
+  learnTitles(rows);
+  besides = new Set(rows.map((one) => one.code));
+  byId("evidence").classList.toggle("with-principal", takesPrincipal()); // its bars below those of the diagnoses
+  byId("evidence-part").hidden = !known.length;
+  byId("evidence").replaceChildren(...known.map(row));
+}
+
+/**
+ * Whether a reason is no diagnosis.
+ * @param {string} code
+ */
+export function isBesides(code) {
+  return besides.has(code);
+}
+
+function row({ code, title, significance }) {
+  const share = percent(significance);
+  const coded = systemOf(code);
+  return node(
+    "li",
+    { class: "code-row besides", "data-diagnosis": code, "data-spot": true },
+    node("span", { class: "dot", "aria-hidden": "true" }),
+    coded ? node("span", { class: "code", title: coded }, dotted(code)) : null,
+    node("span", { class: coded ? "title" : "title wide" }, title),
+    node(
+      "span",
+      { class: "measure", title: `Significance: this has ${share} of the weight of all that is known` },
+      bar(significance, `significance ${share}`),
+      node("span", { class: "number", "aria-hidden": "true" }, share),
+    ),
+  );
+}
+
+/**
+ * The procedures of an answer that were coded already.
+ * @param {import("./api.js").Explanation | null} answer
+ * @returns {import("./api.js").Evidence[]}
+ */
+export function codedIn(answer) {
+  return (answer?.evidence ?? []).filter((one) => one.kind === "coded");
+}
