@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +25,10 @@ def model(evidence_folder: Path) -> Model:
 
 
 @pytest.fixture
-def knowing(page: Any, serve: Any, model: Model) -> Iterator[Any]:
+def knowing(page: Any, serve: Any, model: Model) -> Any:
     """The page of a service whose model takes evidence."""
     page.address, _ = serve(model.files)
-    yield page
-    page.open()  # the next test's log begins with this service still there
+    return page
 
 
 def ranked(model: Model, **facts: Any) -> list[str]:
@@ -38,8 +36,12 @@ def ranked(model: Model, **facts: Any) -> list[str]:
 
 
 def choose(page: Any, field: str, value: str) -> None:
-    script = "const f = document.querySelector(arguments[0]); f.value = arguments[1]; f.dispatchEvent(new Event('input'))"
-    page.run(script, field, value)
+    page.run(
+        "const field = document.querySelector(arguments[0]);"
+        "field.value = arguments[1]; field.dispatchEvent(new Event('input'))",
+        field,
+        value,
+    )
 
 
 def test_fields_are_shown_only_if_the_model_takes_them(page: Any) -> None:

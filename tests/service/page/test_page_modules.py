@@ -55,6 +55,7 @@ def test_one_code_is_known_in_all_its_forms(library: Any, one: str, other: str, 
         {"accepted": ["icd9pcs:3995"], "rejected": ["icd9pcs:9604"], "top": "90%", "view": "table"},
         {"plan": "transport"},
         {"auditDiagnoses": ["585.6"], "auditProcedures": ["#?/"]},
+        {"principal": "585.6", "age": "80", "sex": "F", "admission": "trauma & emergency"},
         {},
     ],
 )
@@ -67,7 +68,8 @@ def test_the_fragment_gives_back_the_state(library: Any, state: dict[str, Any]) 
 
 
 @pytest.mark.parametrize(
-    "fragment", ["tab=evil&top=1e9&view=%3Cb%3E&plan=penalised", "dx", "&&&==", "%E0%A4%A"]
+    "fragment",
+    ["tab=evil&top=1e9&view=%3Cb%3E&plan=penalised", "age=-1&sex=x&adm=&pdx=", "dx", "&&&==", "%E0%A4%A"],
 )
 def test_nonsense_in_the_fragment_is_as_nothing(library: Any, fragment: str) -> None:
     start, read = library.module("state", "return [m.decode(''), m.decode(given[0])]", fragment)

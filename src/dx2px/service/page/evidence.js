@@ -34,7 +34,7 @@ function row({ code, title, significance }) {
   const coded = systemOf(code);
   return node(
     "li",
-    { class: "code-row besides", "data-diagnosis": code, "data-spot": true },
+    { class: "code-row besides hue-none", "data-diagnosis": code, "data-spot": true },
     node("span", { class: "dot", "aria-hidden": "true" }),
     coded ? node("span", { class: "code", title: coded }, dotted(code)) : null,
     node("span", { class: coded ? "title" : "title wide" }, title),

@@ -55,7 +55,7 @@ export function draw() {
 }
 
 /**
- * What a question tells about the stay: only what the model takes. A mark on a diagnosis that was removed tells nothing.
+ * What a question tells about the stay: only what the model takes. The mark of a removed diagnosis tells nothing.
  * @returns {Record<string, any>}
  */
 export function told() {

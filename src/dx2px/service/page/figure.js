@@ -147,8 +147,8 @@ function table({ plan, titles }) {
 
 /** What a row is called: code and title, or the title alone of evidence that has no code. */
 function heading(code, title) {
-  if (systemOf(code)) return [node("span", { class: "code" }, dotted(code)), " ", node("span", { class: "title" }, title)];
-  return [node("span", { class: "title" }, shortName(code, title))];
+  if (!systemOf(code)) return [node("span", { class: "title" }, shortName(code, title))];
+  return [node("span", { class: "code" }, dotted(code)), " ", node("span", { class: "title" }, title)];
 }
 
 /**

@@ -147,8 +147,10 @@ function end(picture, kind, code, { y, height }, x, side) {
 
 /** The code is next to the bar; the title, if there is room for it, is outside. What has no code has its title. */
 function words(picture, code, side, isLeft) {
-  if (!systemOf(code))
-    return [shape("tspan", { class: "label-title" }, fit(shortName(code, picture.titles.get(code)), side - 10))];
+  if (!systemOf(code)) {
+    const name = fit(shortName(code, picture.titles.get(code)), side - 10);
+    return [shape("tspan", { class: "label-title" }, name)];
+  }
   const title = side > 100 ? fit(picture.titles.get(code) ?? "", side - 76) : "";
   const pieces = title
     ? [

@@ -114,17 +114,23 @@ function because(one, kind) {
   const restShare = rest.reduce((sum, reason) => sum + reason.share, 0);
   const besides = shown.filter((reason) => isBesides(reason.code));
   const diagnoses = shown.filter((reason) => !isBesides(reason.code));
+  const from = kind === "transport" ? "Comes from (transport plan)" : "Comes from";
   return [
-    node("p", { class: "note" }, kind === "transport" ? "Comes from (transport plan)" : "Comes from"),
-    node("ul", { "aria-label": `Diagnoses behind ${dotted(one.code)}` }, ...diagnoses.map(reasonRow)),
-    besides.length ? node("p", { class: "note" }, "Besides the diagnoses") : null,
-    besides.length
-      ? node("ul", { "aria-label": `Other evidence for ${dotted(one.code)}` }, ...besides.map(reasonRow))
-      : null,
+    ...reasonList(from, `Diagnoses behind ${dotted(one.code)}`, diagnoses),
+    ...reasonList(
+      diagnoses.length ? "Besides the diagnoses" : `${from}, besides the diagnoses`,
+      `Other evidence for ${dotted(one.code)}`,
+      besides,
+    ),
     rest.length
       ? node("p", { class: "note" }, `and ${rest.length} more, together ${percent(restShare)}`)
       : null,
   ].filter(Boolean);
+}
+
+function reasonList(note, label, reasons) {
+  if (!reasons.length) return [];
+  return [node("p", { class: "note" }, note), node("ul", { "aria-label": label }, ...reasons.map(reasonRow))];
 }
 
 function reasonRow(reason) {
