@@ -132,3 +132,9 @@ def offsets_of(lengths: NDArray[np.integer]) -> Offset:
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
+
+
+def joined(parts: Sequence[Ragged]) -> Ragged:
+    """The rows of all parts, one after the other."""
+    lengths = np.concatenate([part.lengths for part in parts])
+    return Ragged(offsets_of(lengths), np.concatenate([part.values for part in parts]))

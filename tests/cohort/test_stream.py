@@ -14,8 +14,8 @@ from dx2px import Cohort, CohortError
 from dx2px.cohort import CohortStream, CohortWriter, split_stream
 from dx2px.cohort.fingerprint import fingerprint, stream_fingerprint
 from dx2px.cohort.splits import TEST
-from dx2px.cohort.stream import joined
 from dx2px.lab.synthetic import SyntheticConfig, generate
+from dx2px.ragged import joined
 
 
 def write(cohort: Cohort, path: Path, group: int) -> Path:

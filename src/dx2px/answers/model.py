@@ -175,7 +175,9 @@ class Model:
     ) -> results.Explanation:
         """An explanation with an empty plan, for codes none of which the model knows: it says what each code is."""
         asked, mapping, about = self._asked(codes, map, facts)
-        diagnoses = tuple(_diagnosis(found, principal=found.code == about.principal_code) for found in asked)
+        diagnoses = tuple(
+            replace(_diagnosis(found), principal=found.code == about.principal_code) for found in asked
+        )
         evidence: tuple[results.EvidenceRow, ...] = ()
         if any(found.status != "unknown" for found in asked):
             stay = self._stay(codes, map, facts)

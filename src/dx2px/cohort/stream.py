@@ -17,7 +17,7 @@ from dx2px.cohort.context import CONTEXT, context_problems, in_contract_types
 from dx2px.cohort.file import CODE_LISTS, CohortFile
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CohortError
-from dx2px.ragged import Index, Ragged, offsets_of
+from dx2px.ragged import Index, Ragged, joined, offsets_of
 
 
 class CohortStream:
@@ -115,9 +115,3 @@ class CohortStream:
 
     def _numbered(self, table: pa.Table, name: str) -> tuple[NDArray[Any], list[str], Index]:
         return numbered(table.column(name).combine_chunks(), name, self.path)
-
-
-def joined(parts: Sequence[Ragged]) -> Ragged:
-    """The rows of all parts, one after the other."""
-    lengths = np.concatenate([part.lengths for part in parts])
-    return Ragged(offsets_of(lengths), np.concatenate([part.values for part in parts]))

@@ -26,10 +26,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dx2px.cohort.cohort import Cohort
-from dx2px.cohort.stream import joined
 from dx2px.errors import InputError, ModelError
-from dx2px.ragged import Ragged, offsets_of
+from dx2px.ragged import Ragged, joined, offsets_of
 from dx2px.scoring.scorer import Scorer
 
 Evidence = Literal["codes", "stay"]
@@ -42,6 +40,33 @@ UNKNOWN = -1  # a number that is not known
 FACTS = ("principal", "age", "sex", "admission")  # the columns of a cohort that are evidence
 OTHER = -2  # a principal diagnosis that is known to be none of the model's
 _BACKGROUND, _OTHER_PRINCIPAL, _PEOPLE = 0, 1, 2  # places in the context rows
+
+
+class Codes(Protocol):
+    """A vocabulary: numbered codes."""
+
+    def __len__(self) -> int: ...
+
+    def get(self, code: str, /) -> int | None:
+        """The number of a code, if it has one."""
+
+
+class Stays(Protocol):
+    """What evidence is made of; a `dx2px.cohort.Cohort` has it."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def diagnoses(self) -> Ragged: ...
+
+    @property
+    def diagnosis_vocabulary(self) -> Codes: ...
+
+    @property
+    def procedure_vocabulary(self) -> Codes: ...
+
+    @property
+    def context(self) -> pa.Table | None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +140,7 @@ class EvidenceLayout:
     ages: tuple[int, ...] = AGES
 
     @classmethod
-    def of_cohort(cls, stays: Cohort) -> Self:
+    def of_cohort(cls, stays: Stays) -> Self:
         """The layout for a model that learns from these stays: rows for whatever they say about themselves."""
         columns = _columns(stays)
         admissions: tuple[str, ...] = ()
@@ -184,7 +209,7 @@ class EvidenceLayout:
         other = ContextRow("principal", "principal:other", "another principal diagnosis")
         return background, other, *people, *admissions
 
-    def known(self, stays: Cohort) -> Known:
+    def known(self, stays: Stays) -> Known:
         """What a cohort says about its stays; no procedure counts as coded."""
         vocabulary = stays.diagnosis_vocabulary
         return self.known_from(len(stays), _columns(stays), lambda code: vocabulary.get(code))
@@ -248,7 +273,7 @@ def layout_of(scorer: Scorer) -> EvidenceLayout | None:
     return scorer.layout if isinstance(scorer, TakesEvidence) else None
 
 
-def stay_rows(scorer: Scorer, stays: Cohort, evidence: Evidence = "stay") -> Ragged:
+def stay_rows(scorer: Scorer, stays: Stays, evidence: Evidence = "stay") -> Ragged:
     """What a scorer is asked about stays: their diagnoses and, with `stay`, all else it can use."""
     layout = layout_of(scorer)
     if layout is None:
@@ -273,7 +298,7 @@ def _all(values: Any, kind: type) -> bool:
     return isinstance(values, Sequence) and all(type(value) is kind for value in values)
 
 
-def _columns(stays: Cohort) -> Mapping[str, Any]:
+def _columns(stays: Stays) -> Mapping[str, Any]:
     table = stays.context
     return {} if table is None else {name: table.column(name) for name in table.column_names}
 

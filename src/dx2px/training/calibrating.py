@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from dx2px.cohort import Cohort, Ragged
-from dx2px.cohort.stream import joined
+from dx2px.ragged import joined
 from dx2px.scoring.calibration import Calibration
 from dx2px.scoring.evidence import Evidence, EvidenceLayout, layout_of, stay_rows
 from dx2px.scoring.metrics import Scores

@@ -21,7 +21,7 @@ from dx2px.cohort import Cohort, CohortStream, Ragged, Split, Vocabulary
 from dx2px.cohort.file import CODE_LISTS
 from dx2px.cohort.fingerprint import stream_fingerprint
 from dx2px.cohort.splits import TEST
-from dx2px.cohort.stream import joined
+from dx2px.ragged import joined
 from dx2px.scoring.evidence import EvidenceLayout, Known
 from dx2px.training.batch import Batch
 from dx2px.training.batches import WHOLE, Cut, cut_batch
