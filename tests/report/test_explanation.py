@@ -17,6 +17,7 @@ from dx2px.errors import InputError
 from dx2px.report.explanation import explanation_figure, save_explanation
 from dx2px.report.explanation_sheet import THEMES
 from dx2px.report.explanation_words import percent, shortened
+from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.scoring.folder import ModelFiles
 from dx2px.scoring.methods import METHODS
 
@@ -29,15 +30,19 @@ def longest_titled(system: System, count: int) -> list[str]:
     return sorted(f"{system.value}:{code}" for code in chosen)
 
 
-def drawn(method: str, diagnoses: list[str], procedures: list[str]) -> ModelFiles:
+def drawn(
+    method: str, diagnoses: list[str], procedures: list[str], evidence: EvidenceLayout | None = None
+) -> ModelFiles:
     rng = np.random.default_rng(1)
     lengths = {"diagnosis": len(diagnoses), "procedure": len(procedures)}
-    shapes = {
-        name: tuple(lengths.get(axis, 8) for axis in axes) for name, axes in METHODS[method].arrays.items()
-    }
+    layouts = METHODS[method].arrays
+    if evidence is not None:
+        lengths["context"] = evidence.context
+        layouts = METHODS[method].all_arrays
+    shapes = {name: tuple(lengths.get(axis, 8) for axis in axes) for name, axes in layouts.items()}
     return ModelFiles(
         method=method,
-        settings={},
+        settings={} if evidence is None else {"evidence": evidence.to_dict()},
         diagnoses=tuple(diagnoses),
         procedures=tuple(procedures),
         arrays={name: np.asarray(rng.normal(size=shape), np.float32) for name, shape in shapes.items()},
@@ -80,7 +85,7 @@ def pixels(figure: Any) -> np.ndarray:
     return np.asarray(imread(buffer))[:, :, :3]
 
 
-@pytest.mark.parametrize("size", ["small", "large"])
+@pytest.mark.parametrize("size", ["small", "large", "with_evidence"])
 def test_no_label_is_clipped_and_none_lies_on_another(size: str, request: pytest.FixtureRequest) -> None:
     figure = explanation_figure(request.getfixturevalue(size))
     width, height = figure.get_size_inches() * figure.dpi
@@ -122,6 +127,37 @@ def test_the_largest_mass_has_the_strongest_colour(small: Explanation, theme: An
         x, y = (cells[row, column] * 0.88 + cells[row + 1, column + 1] * 0.12) * scale
         found.append(distance[round(picture.shape[0] - y), round(x)])
     assert int(np.argmax(found)) == int(np.argmax(heat))
+
+
+def test_other_evidence_is_drawn_apart_below_the_diagnoses(with_evidence: Explanation) -> None:
+    figure = explanation_figure(with_evidence)
+    places = {text: box.y0 for text, _, box in extents(figure)}
+    order = ["585.6", "428.0", "other evidence", "38.93", "age 75–84, female", "any stay"]
+    heights = [places[text] for text in order]
+    assert heights == sorted(heights, reverse=True)
+    assert {"principal diagnosis", "coded"} <= places.keys()
+    assert any("00.66" in text for text in places), "a coded procedure that is unknown is told"
+    above, below = figure.axes[0].collections
+    mass = with_evidence.plan.mass
+    assert [len(mesh.get_array()) for mesh in (above, below)] == [2, 3]
+    assert above.get_cmap() != below.get_cmap()
+    heat = np.vstack([np.asarray(mesh.get_array()) for mesh in (above, below)])
+    assert heat**2 * mass.max() == pytest.approx(mass[[0, 1, 2, 3, 5]])
+
+
+def test_evidence_that_hardly_counts_is_one_line(with_evidence: Explanation) -> None:
+    texts = [text for text, _, _ in extents(explanation_figure(with_evidence))]
+    assert "below 1.0 % everywhere: elective admission" in texts
+    assert "elective admission" not in texts
+
+
+def test_a_transport_plan_has_no_rows_for_other_evidence(with_evidence: Explanation) -> None:
+    files = drawn("coupling", ["icd9cm:4280", "icd9cm:5856"], ["icd9pcs:3722"], EvidenceLayout(2, 1, True))
+    found = Model(files).explain(["428.0", "585.6"], ["37.22"], plan="transport")
+    texts = [text for text, _, _ in extents(explanation_figure(found))]
+    assert found.evidence
+    assert {"428.0", "585.6"} <= set(texts)
+    assert "other evidence" not in texts
 
 
 def test_one_diagnosis_and_one_procedure(small: Explanation) -> None:

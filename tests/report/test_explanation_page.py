@@ -77,6 +77,18 @@ def test_every_mass_and_share_is_in_the_table(explained: Explanation) -> None:
     assert shares == [percent(value) for value in explained.plan.shares.ravel().tolist()]
 
 
+def test_other_evidence_has_rows_of_its_own(with_evidence: Explanation) -> None:
+    text = explanation_page(with_evidence)
+    rows = [attributes.get("class") for tag, attributes in Parsed(text).tags if tag == "tr"]
+    assert rows == [None, None, None, "apart", "other", "other", "other", "apart", None]
+    assert "below 1.0 % everywhere: elective admission" in text
+    because = text.split("Because of ")[1].split('"')[0]
+    named = {"any stay": "any stay", "age:75–84,sex:F": "age 75–84, female", "icd9pcs:3893": ", coded"}
+    for reason in with_evidence.procedures[0].because[:4]:
+        if reason.code in named and reason.share >= 0.005:
+            assert named[reason.code] in because
+
+
 def test_titles_are_text(explained: Explanation) -> None:
     poisoned = replace(
         explained,
@@ -144,6 +156,25 @@ def test_the_arrow_keys_walk_the_table(opened: Any, explained: Explanation) -> N
     leading = explained.procedures[1].because[0]
     assert explained.procedures[1].title in said(opened)
     assert percent(leading.share) in said(opened)
+
+
+def test_the_arrow_keys_pass_over_the_headings(
+    driver: Any, with_evidence: Explanation, tmp_path: Path
+) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    path = tmp_path / "e.html"
+    path.write_text(explanation_page(with_evidence), encoding="utf-8")
+    driver.get(path.as_uri())
+    driver.execute_script("document.querySelector('input').focus()")
+    ActionChains(driver, duration=0).send_keys(TAB, DOWN).perform()
+    assert "(principal diagnosis)" in said(driver)
+    ActionChains(driver, duration=0).send_keys(DOWN).perform()
+    assert said(driver).startswith("38.93 ")
+    assert "(coded)" in said(driver)
+    ActionChains(driver, duration=0).send_keys(DOWN, DOWN, DOWN).perform()
+    assert said(driver).startswith("any stay: significance")
+    assert [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 
 def test_colours_follow_the_readers_theme_and_choice(opened: Any) -> None:

@@ -1,7 +1,8 @@
 "use strict";
 // The explanation's table: what is under the pointer or reached by the arrow keys, in words; colour by mass or share.
 const table = document.querySelector("table"), reading = document.getElementById("reading");
-const heads = [...table.tHead.rows[0].cells].slice(2), lines = [...table.tBodies[0].rows];
+const heads = [...table.tHead.rows[0].cells].slice(2);
+const lines = [...table.tBodies[0].rows].filter((line) => !line.matches(".apart"));
 const grid = [[...table.tHead.rows[0].cells].filter((one) => one.dataset.reading),
   ...lines.map((line) => [line.cells[0], ...[...line.cells].slice(2)])];
 const invitation = reading.textContent;

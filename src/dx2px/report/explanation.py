@@ -31,7 +31,7 @@ from dx2px.report.explanation_sheet import (
     Theme,
     inches,
 )
-from dx2px.report.explanation_words import HEADING, percent, sent
+from dx2px.report.explanation_words import HEADING, OTHER_EVIDENCE, percent, sent
 from dx2px.report.figures import FORMATS, save_figure
 from dx2px.storage import write_text
 
@@ -104,16 +104,16 @@ class _Brush:
 
         self.axes.add_patch(Rectangle((x, y), width, height, facecolor=colour, edgecolor="none"))
 
-    def heat(self) -> Any:
+    def heat(self, other: bool = False) -> Any:
         from matplotlib.colors import LinearSegmentedColormap
 
-        return LinearSegmentedColormap.from_list("heat", self.theme.heat, N=256)
+        return LinearSegmentedColormap.from_list("heat", self.theme.hue(other).heat, N=256)
 
-    def readable(self, heat: float) -> str:
+    def readable(self, heat: float, other: bool) -> str:
         """The colour of ink or sheet, whichever is easier to read on a cell of this heat, 0 to 1."""
         from matplotlib.colors import to_rgb
 
-        ground = _luminance(self.heat()(heat)[:3])
+        ground = _luminance(self.heat(other)(heat)[:3])
         away = {name: abs(_luminance(to_rgb(name)) - ground) for name in (self.theme.ink, self.theme.sheet)}
         return max(away, key=lambda name: away[name])
 
@@ -144,41 +144,48 @@ def _heads(brush: _Brush, sheet: Sheet) -> None:
 
 def _rows(brush: _Brush, sheet: Sheet, explanation: Explanation) -> None:
     largest = max((row.significance for row in sheet.rows), default=0) or 1.0
-    for place, (row, share) in enumerate(zip(sheet.rows, sent(explanation), strict=True)):
-        y = sheet.top + ROW * (place + 0.5)
+    going, muted = sent(explanation), brush.theme.muted
+    for place, row in enumerate(sheet.rows):
+        y, hue = sheet.middle(place), brush.theme.hue(row.other)
+        x = sheet.titles if row.code else MARGIN
         brush.write(MARGIN, y, row.code, weight="bold")
-        brush.write(sheet.titles, y, row.title, color=brush.theme.muted)
+        brush.write(x, y, row.title, color=muted)
         if row.note:
-            x = sheet.titles + inches(row.title, SIZE) + 0.1
-            brush.write(x, y, row.note, SMALL, color=brush.theme.muted, style="italic")
+            brush.write(x + inches(row.title, SIZE) + 0.1, y, row.note, SMALL, color=muted, style="italic")
         long = BAR * row.significance / largest
-        brush.paint(sheet.bars, y - 0.075, long, 0.15, brush.theme.rest)
-        brush.paint(sheet.bars, y - 0.075, long * share, 0.15, brush.theme.bar)
-        brush.write(sheet.bars + long + 0.06, y, percent(row.significance), SMALL, color=brush.theme.muted)
+        brush.paint(sheet.bars, y - 0.075, long, 0.15, hue.rest)
+        brush.paint(sheet.bars, y - 0.075, long * going[row.place], 0.15, hue.bar)
+        brush.write(sheet.bars + long + 0.06, y, percent(row.significance), SMALL, color=muted)
+    if sheet.others:
+        brush.write(MARGIN, sheet.apart - 0.13, OTHER_EVIDENCE, SMALL, color=muted)
+    if sheet.folded:
+        brush.write(MARGIN, sheet.middle(len(sheet.rows)), sheet.folded, SMALL, color=muted, style="italic")
 
 
 def _cells(brush: _Brush, sheet: Sheet, explanation: Explanation) -> None:
-    mass = explanation.plan.mass
-    if mass is None:
+    if explanation.plan.mass is None:
         return
+    mass = explanation.plan.mass[[row.place for row in sheet.rows]]
     x = sheet.cells + sheet.cell * np.arange(mass.shape[1] + 1)
-    y = sheet.top + ROW * np.arange(mass.shape[0] + 1)
     scaled = _scaled(mass, float(mass.max()))
-    brush.axes.pcolormesh(
-        *(x, y, scaled),
-        cmap=brush.heat(),
-        vmin=0,
-        vmax=1,
-        edgecolors=brush.theme.sheet,
-        linewidth=1.2,
-    )
+    blocks = ((sheet.top, scaled[: sheet.used]), (sheet.apart, scaled[sheet.used :]))
+    for other, (start, block) in enumerate(blocks):
+        if len(block):
+            brush.axes.pcolormesh(
+                *(x, start + ROW * np.arange(len(block) + 1), block),
+                cmap=brush.heat(bool(other)),
+                vmin=0,
+                vmax=1,
+                edgecolors=brush.theme.sheet,
+                linewidth=1.2,
+            )
     if sheet.cell < WIDE:
         return
     for (row, column), value in np.ndenumerate(mass):
         if value >= 0.0005:
             text = f"{100 * value:.1f}" if value < 0.0995 else f"{100 * value:.0f}"
-            colour = brush.readable(float(scaled[row, column]))
-            at = sheet.cells + sheet.cell * (column + 0.5), sheet.top + ROW * (row + 0.5)
+            colour = brush.readable(float(scaled[row, column]), sheet.rows[row].other)
+            at = sheet.cells + sheet.cell * (column + 0.5), sheet.middle(row)
             brush.write(*at, text, SMALL, ha="center", color=colour)
 
 
@@ -206,9 +213,13 @@ def _scale(brush: _Brush, sheet: Sheet, explanation: Explanation, y: float) -> N
     words = inches("mass", SMALL)
     x, step = MARGIN + words + 0.1, 1.5 / HEAT_STEPS
     brush.write(MARGIN, y, "mass", SMALL, color=brush.theme.muted)
-    colours = brush.heat()
-    for place in range(HEAT_STEPS):
-        brush.paint(x + step * place, y - 0.06, step * 1.05, 0.12, colours((place + 0.5) / HEAT_STEPS))
+    strips = (False, True) if sheet.others else (False,)
+    high = 0.12 / len(strips)
+    for strip, other in enumerate(strips):
+        colours = brush.heat(other)
+        for place in range(HEAT_STEPS):
+            at = x + step * place, y - 0.06 + high * strip
+            brush.paint(*at, step * 1.05, high, colours((place + 0.5) / HEAT_STEPS))
     for share in (0, 0.5, 1):
         # Colour grows with the square root of mass, so that small masses can be seen.
         label = percent(largest * share**2)

@@ -13,11 +13,14 @@ from dx2px.answers.results import SCOPE
 from dx2px.report.explanation_sheet import FEW, THEMES
 from dx2px.report.explanation_words import (
     HEADING,
+    OTHER_EVIDENCE,
     Row,
+    drawn_and_folded,
+    folded_words,
     names_of,
     percent,
+    reason_names,
     remarks,
-    rows_of,
     sent,
     shortened,
     subtitle,
@@ -27,8 +30,8 @@ from dx2px.scoring.segments import Doubles
 
 STEPS = 32  # of heat
 LONGEST_HEADS = {"few": 80, "many": 60}  # characters of a title above its column
-REASONS = 4  # diagnoses named for a procedure, at most
-LEAST_SHARE = 0.005  # of a diagnosis that is named
+REASONS = 4  # diagnoses and other evidence named for a procedure, at most
+LEAST_SHARE = 0.005  # of one that is named
 INVITATION = (
     "Point at a cell, or press Tab to reach the table and walk it with the arrow keys: both codes, their titles and "
     "the mass between them are shown here."
@@ -50,18 +53,18 @@ def explanation_page(explanation: Explanation) -> str:
 
 
 def heat_style() -> str:
-    """A rule for each step of heat, for mass and for shares alike, in both themes."""
-    return "\n".join(_heat_rule(step) for step in range(STEPS + 1)) + "\n"
+    """A rule for each step of heat, for mass and for shares alike, for diagnoses and other evidence, in both themes."""
+    rules = (_heat_rule(step, other) for other in (False, True) for step in range(STEPS + 1))
+    return "\n".join(rules) + "\n"
 
 
-def _heat_rule(step: int) -> str:
-    light, dark = (_mixed(THEMES[name].heat, step / STEPS) for name in ("light", "dark"))
+def _heat_rule(step: int, other: bool) -> str:
+    light, dark = (_mixed(THEMES[name].hue(other).heat, step / STEPS) for name in ("light", "dark"))
     strong = step / STEPS > 0.6
     on = "light-dark(#ffffff, #10161b)" if strong else "light-dark(#17212b, #e9eef3)"
-    return (
-        f".by-mass .m{step}, .by-share .s{step}, .k{step} "
-        f"{{ background: light-dark({light}, {dark}); fill: light-dark({light}, {dark}); color: {on}; }}"
-    )
+    within = ".other " if other else ""
+    which = f".by-mass {within}.m{step}, .by-share {within}.s{step}, {within}.k{step}"
+    return f"{which} {{ background: light-dark({light}, {dark}); fill: light-dark({light}, {dark}); color: {on}; }}"
 
 
 def _mixed(colours: tuple[str, ...], place: float) -> str:
@@ -74,10 +77,8 @@ def _mixed(colours: tuple[str, ...], place: float) -> str:
 def _controls(explanation: Explanation) -> Markup:
     mass = explanation.plan.mass
     most = percent(0.0 if mass is None else float(mass.max()))
-    squares = [
-        el("rect", class_=f"k{n}", x=str(n), y="0", width="1.05", height="1") for n in range(STEPS + 1)
-    ]
-    scale = el("svg", squares, viewBox=f"0 0 {STEPS + 1} 1", preserveAspectRatio="none")
+    strips = [_strip(0), el("g", _strip(1), class_="other")] if explanation.plan.evidence else [_strip(0)]
+    scale = el("svg", strips, viewBox=f"0 0 {STEPS + 1} {len(strips)}", preserveAspectRatio="none")
     by_mass = el("input", type="radio", name="by", value="mass", data_most=most, checked=True)
     by_share = el("input", type="radio", name="by", value="share", data_most="100 %")
     choice = el(
@@ -88,6 +89,13 @@ def _controls(explanation: Explanation) -> Markup:
     )
     shown = el("span", "0 ", scale, " ", el("span", most, id="most"), class_="scale", aria_hidden="true")
     return el("div", choice, shown, class_="bar-line")
+
+
+def _strip(y: int) -> list[Markup]:
+    """All steps of heat, side by side."""
+    return [
+        el("rect", class_=f"k{n}", x=str(n), y=str(y), width="1.05", height="1") for n in range(STEPS + 1)
+    ]
 
 
 def _table(explanation: Explanation) -> Markup:
@@ -103,8 +111,7 @@ def _table(explanation: Explanation) -> Markup:
 
 
 def _head(one: Procedure, explanation: Explanation, longest: int) -> Markup:
-    names = names_of(explanation)
-    titles = {other.code: f"{names.write(other.code)} {other.title}" for other in explanation.diagnoses}
+    names, titles = names_of(explanation), reason_names(explanation)
     name = f"{names.write(one.code)} {one.title}"
     likely = "" if one.probability is None else f", probability {percent(one.probability)}"
     reasons = [
@@ -118,34 +125,51 @@ def _head(one: Procedure, explanation: Explanation, longest: int) -> Markup:
 
 
 def _body(explanation: Explanation) -> list[Markup]:
-    plan, rows = explanation.plan, rows_of(explanation)
+    plan = explanation.plan
     if plan.mass is None:
         return []
+    rows, folded = drawn_and_folded(explanation)
     largest = float(plan.mass.max()) or 1.0
     longest = max(row.significance for row in rows) or 1.0
     going = sent(explanation)
-    return [
+    lines = [
         el(
             "tr",
-            _name(row, first=place == 0),
-            el("td", _bar(row.significance / longest, going[place]), percent(row.significance), class_="mu"),
-            _cells(plan.mass[place], plan.shares[place], largest),
+            _name(row),
+            el(
+                "td",
+                _bar(row.significance / longest, going[row.place]),
+                percent(row.significance),
+                class_="mu",
+            ),
+            _cells(plan.mass[row.place], plan.shares[row.place], largest),
+            class_="other" if row.other else None,
         )
-        for place, row in enumerate(rows)
+        for row in rows
     ]
+    used = sum(not row.other for row in rows)
+    if used < len(rows) or folded:
+        lines.insert(used, _apart(OTHER_EVIDENCE, plan.mass.shape[1]))
+    if folded:
+        lines.append(_apart(folded_words(folded), plan.mass.shape[1]))
+    return lines
 
 
-def _name(row: Row, first: bool) -> Markup:
-    name = f"{row.code} {row.title}"
+def _apart(words: str, procedures: int) -> Markup:
+    """A line of words across the table, which the arrow keys pass over."""
+    return el("tr", el("th", words, colspan=str(2 + procedures)), class_="apart")
+
+
+def _name(row: Row) -> Markup:
+    name = row.name
     note = f" ({row.note})" if row.note else ""
     return el(
         "th",
-        el("span", row.code, class_="code"),
-        " ",
+        [el("span", row.code, class_="code"), " "] if row.code else None,
         el("span", row.title, class_="title"),
         el("span", row.note, class_="note") if row.note else None,
         scope="row",
-        tabindex="0" if first else "-1",
+        tabindex="-1" if row.place else "0",
         data_name=name,
         data_reading=f"{name}{note}: significance {percent(row.significance)}.",
     )

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from dx2px.answers import Diagnosis, Explanation, PlanKind
+from dx2px.answers.results import EvidenceRow
 from dx2px.codes import Notation
 
 HEADING = "How diagnoses lead to procedures"
+OTHER_EVIDENCE = "other evidence"
 PLAN_NAMES: dict[PlanKind, str] = {
     "coupling": "The model's own coupling π",
     "transport": "The paper's transport plan T",
@@ -15,32 +19,68 @@ PLAN_NAMES: dict[PlanKind, str] = {
     "leave-one-out": "How far scores fall without a diagnosis",
 }
 PARTLY = "The strong part of a bar goes to the procedures shown."
+LEAST = 0.01  # of significance or of some procedure, for other evidence to be drawn as a row
 
 
 @dataclass(frozen=True)
 class Row:
-    """A diagnosis that the model used, with a note beside its title, if there is one."""
+    """A diagnosis or other evidence that the model used, with a note beside its title, if there is one."""
 
-    code: str
+    code: str  # empty for evidence without a code
     title: str
     note: str
     significance: float
+    place: int  # in the plan
+    other: bool = False  # whether it is other evidence
+
+    @property
+    def name(self) -> str:
+        """The code, if there is one, and the title."""
+        return f"{self.code} {self.title}".strip()
 
 
 def rows_of(explanation: Explanation) -> list[Row]:
     """The rows of the plan, in its order."""
     names = names_of(explanation)
-    return [
-        Row(names.write(one.code), one.title, _note(one, names), one.significance)
-        for one in explanation.diagnoses
-        if one.status != "unknown"
+    used = [one for one in explanation.diagnoses if one.status != "unknown"]
+    rows = [
+        Row(names.write(one.code), one.title, _note(one, names), one.significance, place)
+        for place, one in enumerate(used)
     ]
+    further = (one for one in explanation.evidence if one.code in explanation.plan.evidence)
+    rows += [_evidence(one, names, place) for place, one in enumerate(further, start=len(rows))]
+    return rows
+
+
+def drawn_and_folded(explanation: Explanation) -> tuple[list[Row], list[Row]]:
+    """The rows to draw, and the other evidence that counts for less than `LEAST` everywhere."""
+    rows, mass = rows_of(explanation), explanation.plan.mass
+    if mass is None:
+        return rows, []
+    most = np.maximum([row.significance for row in rows], explanation.plan.shares.max(axis=1))
+    folded = [row for row in rows if row.other and most[row.place] < LEAST]
+    return [row for row in rows if row not in folded], folded
+
+
+def folded_words(folded: list[Row]) -> str:
+    """One line for the evidence that is not drawn."""
+    return f"below {percent(LEAST)} everywhere: {'; '.join(row.name for row in folded)}"
+
+
+def reason_names(explanation: Explanation) -> dict[str, str]:
+    """How each diagnosis and each piece of other evidence is named as a reason, by its code."""
+    names = names_of(explanation)
+    found = {one.code: f"{names.write(one.code)} {one.title}" for one in explanation.diagnoses}
+    for one in explanation.evidence:
+        row = _evidence(one, names, 0)
+        found[one.code] = f"{row.name}, {row.note}" if row.note else row.name
+    return found
 
 
 def names_of(explanation: Explanation) -> Notation:
     """How the codes of an explanation are written."""
-    diagnoses, procedures = explanation.diagnoses, explanation.procedures
-    return Notation.of([*(one.code for one in diagnoses), *(one.code for one in procedures)])
+    coded = (one for one in explanation.evidence if one.kind == "coded")
+    return Notation.of(one.code for one in (*explanation.diagnoses, *explanation.procedures, *coded))
 
 
 def subtitle(explanation: Explanation) -> str:
@@ -58,7 +98,12 @@ def remarks(explanation: Explanation) -> list[str]:
         texts.append(
             f"The transport did not converge: its marginals are off by {plan.transport.marginal_error:.2g}."
         )
-    for what, codes in (("diagnoses", explanation.diagnoses), ("procedures", explanation.procedures)):
+    asked = {
+        "diagnoses": explanation.diagnoses,
+        "coded procedures": explanation.evidence,
+        "procedures": explanation.procedures,
+    }
+    for what, codes in asked.items():
         unknown = [names.write(one.code) for one in codes if one.status == "unknown"]
         if unknown:
             texts.append(f"The model does not know these {what}, which are left out: {', '.join(unknown)}.")
@@ -69,7 +114,7 @@ def sent(explanation: Explanation) -> list[float]:
     """The part of each row's significance that goes to the procedures shown."""
     plan = explanation.plan
     if plan.mass is None or plan.kind != "coupling":
-        return [1.0] * len(plan.diagnoses)
+        return [1.0] * len(rows_of(explanation))
     rows = zip(plan.mass.sum(axis=1).tolist(), rows_of(explanation), strict=True)
     return [min(1.0, mass / row.significance) if row.significance > 0 else 0.0 for mass, row in rows]
 
@@ -93,8 +138,22 @@ def shortened(text: str, longest: int) -> str:
 def _note(diagnosis: Diagnosis, names: Notation) -> str:
     mapped, stand_in = diagnosis.mapped_from, diagnosis.stand_in
     both = Notation.of((diagnosis.code, *mapped))
-    notes = [f"from {', '.join(map(both.write, mapped))}"] if mapped else []
+    notes = ["principal diagnosis"] if diagnosis.principal else []
+    if mapped:
+        notes.append(f"from {', '.join(map(both.write, mapped))}")
     if stand_in is not None:
         used = "its one code" if stand_in.codes == 1 else f"mean of its {stand_in.codes} codes"
         notes.append(f"new to the model: {used} under {names.write(stand_in.code)}")
     return "; ".join(notes)
+
+
+def _evidence(one: EvidenceRow, names: Notation, place: int) -> Row:
+    coded = one.kind == "coded"
+    return Row(
+        names.write(one.code) if coded else "",
+        one.title,
+        "coded" if coded else "",
+        one.significance,
+        place,
+        other=True,
+    )
