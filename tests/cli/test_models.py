@@ -45,6 +45,7 @@ def test_train_leaves_folder_checkpoint_and_curves(folder: Path) -> None:
 def test_evaluate_gives_the_contract(folder: Path) -> None:
     found = json.loads(dx2px("evaluate", folder / "model", folder / "C.parquet", "--json").stdout)
     assert found["part"] == "test"
+    assert found["evidence"] == "codes"
     assert found["stays"] == pytest.approx(160, abs=8)
     assert list(found["top"]) == ["1", "3", "5", "10"]
     assert set(found["top"]["5"]) == {"recall", "precision", "f1"}
@@ -54,6 +55,21 @@ def test_evaluate_gives_the_contract(folder: Path) -> None:
         dx2px("evaluate", folder / "model", folder / "C.parquet", "--on", "all", "--json").stdout
     )
     assert everyone["stays"] == 800
+
+
+def test_evaluate_says_which_evidence_it_used(folder: Path, tmp_path: Path) -> None:
+    """Age and sex of synthetic stays are known."""
+    model = tmp_path / "coupling"
+    assert dx2px("train", folder / "C.parquet", "--out", model, "--dim", "8", "--epochs", "1").returncode == 0
+    found = {
+        name: json.loads(dx2px("evaluate", model, folder / "C.parquet", "--evidence", name, "--json").stdout)
+        for name in ("stay", "codes")
+    }
+    assert {name: one["evidence"] for name, one in found.items()} == {"stay": "stay", "codes": "codes"}
+    measured = read_folder(model).measured
+    assert measured is not None
+    assert found["stay"]["top"] == measured["top"]
+    assert found["codes"]["top"] == measured["codes"]
 
 
 def test_another_cohort_is_projected(folder: Path, tmp_path: Path) -> None:

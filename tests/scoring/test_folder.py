@@ -127,6 +127,11 @@ def test_what_was_measured_is_kept_as_numbers(tmp_path: Path) -> None:
     found = read_folder(tmp_path / "m").measured
     assert found == MEASURED
     assert list(found["top"]) == ["3", "10"], "by number, not as text"
+    both = MEASURED | {"codes": MEASURED["top"]}
+    write_folder(tmp_path / "both", replace(model(), measured=both))
+    kept = read_folder(tmp_path / "both").measured
+    assert kept == both
+    assert list(kept["codes"]) == ["3", "10"]
     write_folder(tmp_path / "old", model())
     assert read_folder(tmp_path / "old").measured is None, "folders of earlier versions have none"
 
@@ -139,6 +144,8 @@ def test_what_was_measured_is_kept_as_numbers(tmp_path: Path) -> None:
         ({"top": {"three": RATES}}, "are not recall, precision and F1"),
         ({"top": {"3": {"recall": 38.25}}}, "are not recall, precision and F1"),
         ({"top": {"3": RATES | {"f1": 101}}}, "are not recall, precision and F1"),
+        ({"codes": {"3": RATES | {"f1": -1}}}, "are not recall, precision and F1"),
+        ({"codes": "good"}, "are not recall, precision and F1"),
         ({"top": []}, "are not recall, precision and F1"),
         ({"calibration": "good"}, "entries that do not belong"),
         ({"part": "test"}, "entries that do not belong"),

@@ -10,6 +10,7 @@ import pytest
 from dx2px import Cohort, InputError
 from dx2px.answers import Model
 from dx2px.lab.synthetic import SyntheticConfig, generate
+from dx2px.methods.coupling import CouplingConfig, CouplingTraining
 from dx2px.methods.initial import InitConfig
 from dx2px.methods.paper import PaperConfig, PaperTraining
 from dx2px.methods.train import RunConfig, train
@@ -77,6 +78,26 @@ def test_the_folder_tells_no_ids_and_says_its_limits(trained: Trained, tmp_path:
     assert names == {
         "config.json", "vocabulary.parquet", "weights.safetensors", "history.parquet", "MODEL_CARD.md", "split.parquet",
     }  # fmt: skip
+
+
+def test_the_card_says_what_the_model_takes_and_how_it_does_without(cohort: Cohort, tmp_path: Path) -> None:
+    for evidence in ("stay", "codes"):
+        model = CouplingConfig(dim=8, evidence=evidence)  # type: ignore[arg-type]
+        made = train(cohort, RunConfig(CouplingTraining(epochs=2, batch_size=100, model=model)))
+        made.save(tmp_path / evidence)
+        files = Model.load(tmp_path / evidence).files
+        assert files.measured is not None
+        takes_more = evidence == "stay"
+        assert ("codes" in files.measured) == takes_more
+        assert ("## Evidence" in files.card) == takes_more
+        assert ("- the sex" in files.card) == takes_more
+        assert ("nothing of\n  age, sex, place or time" in files.card) != takes_more
+        assert "the principal diagnosis" not in files.card, "the cohort does not tell it"
+        if takes_more:
+            codes = made.evaluate("test", "codes").to_dict()["top"]
+            assert files.measured["codes"] == codes
+            both = files.measured["top"]["5"]["f1"], codes["5"]["f1"]
+            assert "| {:.1f} | {:.1f} |\n".format(*both) in files.card
 
 
 def test_an_unknown_part_is_refused(trained: Trained) -> None:

@@ -62,7 +62,7 @@ def evaluate(
       dx2px evaluate nhds2010 C.parquet --json
     """
     from dx2px.cohort import Cohort
-    from dx2px.scoring.evidence import stay_rows
+    from dx2px.scoring.evidence import stay_rows, told_facts
     from dx2px.scoring.measured import measured_part
     from dx2px.scoring.metrics import evaluate as measure
 
@@ -80,6 +80,7 @@ def evaluate(
     measured = measured_part(loaded.files, whole, on.value if on else None)
     stays, counts = measured.stays, measured.counts
     rows = stay_rows(loaded.scorer, stays, evidence.value)  # type: ignore[arg-type]
+    used = evidence.value if told_facts(loaded.scorer, stays) else "codes"
     metrics = measure(loaded.scorer.scores, rows, stays.procedures)
     trust = _reliability(loaded, rows, stays.procedures)
     if plot is not None and trust is None:
@@ -89,9 +90,10 @@ def evaluate(
         if trust is not None:
             extra |= {"log_loss": trust.procedures.log_loss, "calibration": trust.to_dict()}
         extra |= {"backed_off": len(loaded.files.diagnoses) - known} if back_off else {}
-        print_json({**metrics.to_dict(), "part": measured.part, **extra})
+        print_json({**metrics.to_dict(), "part": measured.part, "evidence": used, **extra})
     else:
-        show_metrics(metrics, f"{loaded.files.method} on {measured.part} stays of {cohort.name}")
+        alone = " from diagnoses alone" if loaded.layout is not None and used == "codes" else ""
+        show_metrics(metrics, f"{loaded.files.method} on {measured.part} stays of {cohort.name}{alone}")
         if trust is not None:
             show_reliability(trust)
         if back_off:

@@ -30,6 +30,7 @@ from dx2px.scoring.segments import Doubles
 
 STEPS = 32  # of heat
 LONGEST_HEADS = {"few": 80, "many": 60}  # characters of a title above its column
+LONGEST_ROW = 52  # characters of a title and its note beside its row
 REASONS = 4  # diagnoses and other evidence named for a procedure, at most
 LEAST_SHARE = 0.005  # of one that is named
 INVITATION = (
@@ -166,7 +167,7 @@ def _name(row: Row) -> Markup:
     return el(
         "th",
         [el("span", row.code, class_="code"), " "] if row.code else None,
-        el("span", row.title, class_="title"),
+        el("span", shortened(row.title, max(LONGEST_ROW - len(row.note), 20)), class_="title"),
         el("span", row.note, class_="note") if row.note else None,
         scope="row",
         tabindex="-1" if row.place else "0",

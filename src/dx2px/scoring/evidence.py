@@ -281,6 +281,15 @@ def stay_rows(scorer: Scorer, stays: Stays, evidence: Evidence = "stay") -> Ragg
     return layout.rows(stays.diagnoses, layout.known(stays) if evidence == "stay" else None)
 
 
+def told_facts(scorer: Scorer, stays: Cohort) -> tuple[str, ...]:
+    """The facts, by name, that some of these stays tell and that a scorer takes."""
+    layout = layout_of(scorer)
+    if layout is None:
+        return ()
+    told = (layout.known(stays).facts != UNKNOWN).any(axis=0)
+    return tuple(name for name, some in zip(FACTS, told, strict=True) if some)
+
+
 def _settings(found: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Ages and admissions, as `EvidenceLayout.to_dict` wrote them."""
     lists = (

@@ -73,6 +73,10 @@ def measured_part(files: ModelFiles, cohort: Cohort, part: str | None = None) ->
     return Measured(projected.cohort, "all", projected.counts)
 
 
-def measured_record(test: Metrics, trust: Reliability | None) -> dict[str, Any]:
-    """What was measured, as plain numbers: the entry `measured` of a model folder and of `dx2px evaluate --json`."""
-    return test.to_dict() | ({} if trust is None else {"calibration": trust.to_dict()})
+def measured_record(test: Metrics, trust: Reliability, codes: Metrics | None = None) -> dict[str, Any]:
+    """What was measured, as plain numbers: the entry `measured` of a model folder.
+
+    `codes` is of the same stays, answered from their diagnoses alone.
+    """
+    alone = {} if codes is None else {"codes": codes.to_dict()["top"]}
+    return test.to_dict() | alone | {"calibration": trust.to_dict()}

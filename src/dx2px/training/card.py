@@ -14,6 +14,12 @@ from dx2px.scoring.subgroups import SMALLEST, Subgroup
 from dx2px.training.recommender import Recommender
 from dx2px.version import __version__
 
+FACT_NAMES = {
+    "principal": "the principal diagnosis",
+    "age": "the age, in bands",
+    "sex": "the sex",
+    "admission": "the type of admission",
+}
 LIMITS = """\
 ## Limits
 
@@ -21,8 +27,8 @@ LIMITS = """\
   predicts what was coded, not what a patient needs. It is a research tool and gives no medical advice.
 - A probability is the share of similar pairs of stay and procedure that were coded in this data. Elsewhere habits
   differ: measure it again (`dx2px evaluate`) before you rely on it.
-- It knows only the codes of its vocabulary (known siblings stand in for others, and are marked), and nothing of age,
-  sex, place or time.
+- It knows only the codes of its vocabulary (known siblings stand in for others, and are marked), and nothing of
+  {unseen}.
 - Attention weights and transport plans describe the model, not the causes of a patient's treatment.
 """
 
@@ -35,12 +41,20 @@ def model_card(
     measured: Mapping[str, Any],
     groups: Sequence[Subgroup] = (),
     notes: str = "",
+    facts: Sequence[str] | None = None,
 ) -> str:
-    """The card as Markdown. `measured` is of the test part, as `dx2px.scoring.measured.measured_record` gives it."""
-    rows = [
-        f"| {top} | {rates['recall']:.1f} | {rates['precision']:.1f} | {rates['f1']:.1f} |"
-        for top, rates in measured["top"].items()
-    ]
+    """The card as Markdown.
+
+    Args:
+        cohort: The cohort that the model was made from.
+        method: The trained method.
+        split: How the cohort was split.
+        learned: Number of stays that it learned from.
+        measured: Of the test part, as `dx2px.scoring.measured.measured_record` gives it.
+        groups: How it does for groups of the test stays.
+        notes: A text for the head of the card.
+        facts: What it takes besides diagnoses and coded procedures; None if it takes only diagnoses.
+    """
     source = cohort.provenance.get("source", "unknown")
     return "\n".join(
         [
@@ -59,30 +73,69 @@ def model_card(
             "",
             *(f"- {name}: {_shown(value)}" for name, value in method.settings().items()),
             "",
-            "## Test",
-            "",
-            "Means over the test stays.",
-            "",
-            "| top | recall % | precision % | F1 % |",
-            "|---|---|---|---|",
-            *rows,
-            "",
+            *_evidence_section(facts),
+            *_test_section(measured),
             *_calibration_section(measured["calibration"]),
-            *_subgroup_section(groups),
-            LIMITS,
+            *_subgroup_section(groups, facts or ()),
+            LIMITS.format(unseen=_unseen(facts or ())),
         ]
     )
 
 
-def _subgroup_section(groups: Sequence[Subgroup]) -> list[str]:
+def _evidence_section(facts: Sequence[str] | None) -> list[str]:
+    """What the model takes besides diagnoses."""
+    if facts is None:
+        return []
+    taken = ["procedures that are coded already", *(FACT_NAMES[name] for name in facts)]
+    return [
+        "## Evidence",
+        "",
+        "Besides diagnoses the model takes what is known of a stay:",
+        "",
+        *(f"- {name}" for name in taken),
+        "",
+    ]
+
+
+def _test_section(measured: Mapping[str, Any]) -> list[str]:
+    """Recall, precision and F1; beside them the F1 from diagnoses alone, if it was measured."""
+    codes = measured.get("codes")
+    heads = [
+        "top",
+        "recall %",
+        "precision %",
+        "F1 %",
+        *([] if codes is None else ["F1 % from diagnoses alone"]),
+    ]
+    reading = "Means over the test stays."
+    if codes is not None:
+        reading += " No procedure counted as coded already; all else that is known of a stay was used."
+    rows = [
+        [top, *(f"{rates[name]:.1f}" for name in ("recall", "precision", "f1"))]
+        + ([] if codes is None else [f"{codes[top]['f1']:.1f}"])
+        for top, rates in measured["top"].items()
+    ]
+    lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]
+    return ["## Test", "", reading, "", lines[0], "|---" * len(heads) + "|", *lines[1:], ""]
+
+
+def _unseen(facts: Sequence[str]) -> str:
+    """What the model knows nothing of."""
+    return ", ".join([*(name for name in ("age", "sex") if name not in facts), "place or time"])
+
+
+def _subgroup_section(groups: Sequence[Subgroup], facts: Sequence[str]) -> list[str]:
     """How well the model does for groups of the test stays."""
     if not groups:
         return []
+    seen = [name for name in dict.fromkeys(one.column for one in groups) if name in facts]
+    sight = f"sees {', '.join(seen)}, but no other" if seen else "sees none"
     return [
         "## Groups of stays",
         "",
         f"Groups of the test stays; ± is half of a 90 % interval. Groups of fewer than {SMALLEST} stays are left out.",
-        "The model does not see these columns: differences show where diagnoses say more, or less, about what is done.",
+        f"The model {sight} of these columns: differences show where what it sees says more, or less, about what is "
+        "done.",
         "",
         "| column | group | stays | F1@5 % | recall@10 % |",
         "|---|---|---|---|---|",

@@ -15,7 +15,7 @@ from dx2px.cohort import Cohort, CohortStream, Split, SplitBy, split_cohort
 from dx2px.cohort.fingerprint import fingerprint
 from dx2px.errors import InputError
 from dx2px.scoring.calibration import Calibration
-from dx2px.scoring.evidence import Evidence, stay_rows
+from dx2px.scoring.evidence import Evidence, layout_of, stay_rows, told_facts
 from dx2px.scoring.folder import ModelFiles, write_folder
 from dx2px.scoring.measured import DATA_KEY, measured_record
 from dx2px.scoring.metrics import Metrics, evaluate
@@ -164,8 +164,9 @@ class Trained:
         """Everything that a model folder keeps of this run."""
         settings = self.recommender.settings() | {"split": self.split_settings, DATA_KEY: self.data}
         diagnoses, procedures = self.lessons.counts
-        test = self.evaluate("test")
-        measured = measured_record(test, self.reliability("test"))
+        test, facts = self.evaluate("test"), told_facts(self.scorer, self.stays("test"))
+        codes = self.evaluate("test", "codes") if facts else None
+        measured = measured_record(test, self.reliability("test"), codes)
         return ModelFiles(
             method=self.recommender.method,
             settings=settings,
@@ -181,6 +182,7 @@ class Trained:
                 measured,
                 subgroups(test, self.stays("test")),
                 self.notes,
+                None if layout_of(self.scorer) is None else facts,
             ),
             diagnosis_counts=publishable(diagnoses),
             procedure_counts=publishable(procedures),

@@ -14,10 +14,12 @@ import pytest
 from dx2px.answers import Model
 from dx2px.cohort import Cohort
 from dx2px.errors import InputError
+from dx2px.methods.coupling import CouplingConfig, CouplingModel, CouplingTraining
 from dx2px.report.page import Content, ReportConfig, measure, report_page, save_report
 from dx2px.scoring.folder import ModelFiles
 from dx2px.scoring.measured import learning_part
 from dx2px.scoring.metrics import evaluate
+from dx2px.training.run import learn
 
 
 class Tables(HTMLParser):
@@ -211,6 +213,31 @@ def test_a_model_without_vectors_calibration_counts_or_curves_has_a_report(
     assert "ranks procedures without probabilities" in text["calibration"]
     assert "has no curves" in text["training"]
     assert "neighbours" not in text
+
+
+def test_a_model_with_evidence_is_measured_with_and_without_it(cohort: Cohort) -> None:
+    """Sex is known of all stays: it is shared by many, so that shown stays are explained with it."""
+    config = CouplingTraining(epochs=3, batch_size=50, model=CouplingConfig(dim=8))
+    trained = learn(cohort, CouplingModel(config), threads=1)
+    content = told(trained.files(), cohort)
+    codes = trained.evaluate("test", "codes")
+    assert content.facts == ("sex",)
+    assert content.codes is not None
+    assert content.codes.to_dict() == codes.to_dict()
+    tables = Tables(report_page(content))
+    heads, *rows = tables.rows["accuracy"]
+    at = heads.index("F1 from diagnoses alone (%)")
+    assert [float(row[at]) for row in rows] == pytest.approx(list(codes.mean("f1").values()), abs=0.051)
+    assert "Of these the model sees sex alone" in tables.text["breakdown"]
+    for one in content.stays:
+        assert one.facts["sex"] in "FM"
+        assert [p.rank for p in one.explanation.procedures][:5] == [1, 2, 3, 4, 5]
+        rows = [*one.explanation.diagnoses, *one.explanation.evidence]
+        assert sum(row.significance for row in rows) == pytest.approx(1)
+    assert content.stays
+    shown = [row[0] for row in tables.rows["stays"]]
+    assert shown.count("any stay") == len(content.stays)
+    assert shown.count("male") + shown.count("female") == len(content.stays)
 
 
 def test_the_same_report_twice(content: Content, page: str) -> None:

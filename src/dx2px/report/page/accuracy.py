@@ -9,7 +9,7 @@ from dx2px.report.embedding.families import group
 from dx2px.report.markup import Child, Markup, el
 from dx2px.report.page.charts import bar_cell
 from dx2px.report.page.content import Content
-from dx2px.report.page.words import code, percent, section, small_note, table
+from dx2px.report.page.words import code, facts_words, percent, section, small_note, table
 from dx2px.scoring.subgroups import SMALLEST
 
 
@@ -90,12 +90,14 @@ def _bar(one: Group, measure: str) -> Markup:
 
 
 def _subgroups(content: Content) -> list[Markup]:
-    """F1@5 by columns of the cohort that the model does not see."""
+    """F1@5 by columns of the cohort that are not codes."""
+    seen = [name for name in dict.fromkeys(one.column for one in content.groups) if name in content.facts]
+    sight = f"Of these the model sees {facts_words(seen)} alone" if seen else "The model does not see them"
     parts = [
         el(
             "p",
-            "F1@5 by other columns of the cohort. The model does not see them: differences show where diagnoses say "
-            f"more, or less, about what is coded. Groups smaller than {SMALLEST} stays are left out.",
+            f"F1@5 by other columns of the cohort. {sight}: differences show where what it sees says more, or less, "
+            f"about what is coded. Groups smaller than {SMALLEST} stays are left out.",
             class_="muted",
         )
     ]

@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 
 from dx2px.answers import Explanation, Model, Neighbors
+from dx2px.answers.facts import Facts
 from dx2px.codes import Notation, chapter
 from dx2px.cohort import Cohort, Summary, describe
 from dx2px.errors import InputError
@@ -25,12 +26,13 @@ from dx2px.report.breakdown import (
 )
 from dx2px.report.embedding import CodeMap, LayoutConfig, code_map
 from dx2px.report.embedding.families import heading
+from dx2px.report.example_facts import shown_facts
 from dx2px.report.examples import choose_stays
 from dx2px.report.neighbourhoods import Sharing, neighbourhoods
 from dx2px.report.page.landmarks import landmarks
-from dx2px.scoring.evidence import stay_rows
+from dx2px.scoring.evidence import stay_rows, told_facts
 from dx2px.scoring.measured import Measured, measured_part
-from dx2px.scoring.metrics import AT, Metrics, evaluate_ranking
+from dx2px.scoring.metrics import AT, Metrics, evaluate, evaluate_ranking
 from dx2px.scoring.ranking import top_l
 from dx2px.scoring.reliability import Reliability, reliability
 from dx2px.scoring.subgroups import SMALLEST, Subgroup, subgroups
@@ -59,6 +61,7 @@ class ShownStay:
 
     coded: frozenset[str]
     explanation: Explanation
+    facts: Facts
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +84,8 @@ class Content:
     summary: Summary
     measured: Measured
     metrics: Metrics
+    facts: tuple[str, ...]  # what the stays tell besides diagnoses, and the model takes
+    codes: Metrics | None  # from diagnoses alone, if the stays tell more
     popular: Metrics | None
     trust: Reliability | None
     chapters: Breakdown
@@ -112,6 +117,7 @@ def measure(
     rows = stay_rows(model.scorer, measured.stays)
     ranking = rank_stays(model.scorer.scores, rows, measured.stays)
     metrics, counts = ranking.metrics(), model.files.procedure_counts
+    facts = told_facts(model.scorer, measured.stays)
     say("calibration")
     trust = _trust(model, rows, measured.stays.procedures)
     say("the map of the codes")
@@ -125,6 +131,8 @@ def measure(
         summary=describe(cohort),
         measured=measured,
         metrics=metrics,
+        facts=facts,
+        codes=_codes(model, measured.stays) if facts else None,
         popular=None if counts is None else _popular(np.asarray(counts), measured.stays),
         trust=trust,
         chapters=by_first_diagnosis(ranking, heading),
@@ -150,6 +158,11 @@ def _trust(model: Model, rows: Ragged, procedures: Ragged) -> Reliability | None
     return reliability(calibration, model.scorer.scores, rows, procedures)
 
 
+def _codes(model: Model, stays: Cohort) -> Metrics:
+    """How well the model does from diagnoses alone."""
+    return evaluate(model.scorer.scores, stay_rows(model.scorer, stays, "codes"), stays.procedures)
+
+
 def _popular(counts: np.ndarray, stays: Cohort) -> Metrics:
     """Recommend the same most frequent procedures for every stay: what a model must beat."""
     best = top_l(counts[None, :].astype(np.float64), min(max(AT), len(counts)))
@@ -161,18 +174,18 @@ def _stays(model: Model, ranking: Ranking, number: int) -> tuple[ShownStay, ...]
     if files.diagnosis_counts is None or files.procedure_counts is None:
         return ()
     counts = (files.diagnosis_counts, files.procedure_counts)
-    return tuple(_shown(model, ranking, row) for row in choose_stays(ranking, counts, chapter, number))
+    rows = choose_stays(ranking, counts, chapter, number)
+    facts = shown_facts(model.layout, ranking.stays, rows)
+    return tuple(_shown(model, ranking.stays, row, told) for row, told in zip(rows, facts, strict=True))
 
 
-def _shown(model: Model, ranking: Ranking, row: int) -> ShownStay:
-    """The best procedures, then the other coded ones."""
-    stays = ranking.stays
-    coded = frozenset(stays.procedures_of(row))
-    best = [stays.procedure_vocabulary[int(index)] for index in ranking.best[row, :EXPLAINED]]
-    places = ranking.places[stays.procedures.offsets[row] : stays.procedures.offsets[row + 1]]
-    in_order = [stays.procedures_of(row)[place] for place in np.argsort(places, kind="stable")]
-    asked = [*best, *(code for code in in_order if code not in best)]
-    return ShownStay(coded, model.explain(stays.diagnoses_of(row), asked))
+def _shown(model: Model, stays: Cohort, row: int, facts: Facts) -> ShownStay:
+    """The best procedures, then the other coded ones, best first."""
+    diagnoses, coded = stays.diagnoses_of(row), stays.procedures_of(row)
+    best = [one.code for one in model.recommend(diagnoses, top=EXPLAINED, **facts).recommendations]
+    ranks = {one.code: one.rank or 0 for one in model.explain(diagnoses, coded, **facts).procedures}
+    others = sorted((code for code in coded if code not in best), key=lambda code: ranks[code])
+    return ShownStay(frozenset(coded), model.explain(diagnoses, [*best, *others], **facts), facts)
 
 
 def _vectors(model: Model, config: ReportConfig) -> Vectors | None:

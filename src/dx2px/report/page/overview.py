@@ -11,7 +11,7 @@ from dx2px.cohort.projection import ProjectionCounts
 from dx2px.report.breakdown import HALF_WIDTH
 from dx2px.report.markup import Child, Markup, el
 from dx2px.report.page.content import Content
-from dx2px.report.page.words import SCOPE, few, section, table
+from dx2px.report.page.words import SCOPE, facts_words, few, section, table
 from dx2px.scoring.metrics import Metrics
 
 
@@ -45,14 +45,20 @@ def accuracy_section(content: Content) -> Markup:
     """Recall, precision and F1 of the top 1, 3, 5 and 10, compared with popularity."""
     metrics, popular = content.metrics, content.popular
     heads = ["", "recall (%)", "precision (%)", "F1 (%)"]
-    if popular is not None:
-        heads.append("F1 of popularity (%)")
-    rows = [_row(metrics, popular, place) for place in range(len(metrics.at))]
+    others = {"F1 from diagnoses alone (%)": content.codes, "F1 of popularity (%)": popular}
+    beside = {name: found for name, found in others.items() if found is not None}
+    heads += beside
+    rows = [_row(metrics, list(beside.values()), place) for place in range(len(metrics.at))]
     reading = (
         f"Means over {len(metrics):,} stays ({_part(content)}). Recall: the share of a stay's coded procedures that "
         "are in the top list. Precision: the share of the list that was coded. F1: the harmonic mean of the two, "
         "averaged over stays. ± is half of a 90 % interval."
     )
+    if content.codes is not None:
+        reading += (
+            f" The model was told {facts_words(content.facts)} besides the diagnoses; a column beside it has its F1 "
+            "from the same stays' diagnoses alone."
+        )
     if popular is not None:
         reading += (
             " Popularity recommends the same most frequent procedures for every stay: a model must beat it."
@@ -66,14 +72,14 @@ def accuracy_section(content: Content) -> Markup:
     )
 
 
-def _row(metrics: Metrics, popular: Metrics | None, place: int) -> list[Child]:
-    """A row of the table: one length of the list."""
+def _row(metrics: Metrics, others: list[Metrics], place: int) -> list[Child]:
+    """A row of the table: one length of the list, and the F1 of others."""
     cells: list[Child] = [f"top {metrics.at[place]}"]
     for measure in ("recall", "precision", "f1"):
         values = 100 * getattr(metrics, measure)[:, place]
         margin = HALF_WIDTH * float(np.std(values)) / math.sqrt(len(values))
         cells.append([f"{values.mean():.1f}", el("small", f" ±{margin:.1f}", class_="muted")])
-    return cells if popular is None else [*cells, f"{100 * popular.f1[:, place].mean():.1f}"]
+    return [*cells, *(f"{100 * one.f1[:, place].mean():.1f}" for one in others)]
 
 
 def _part(content: Content) -> str:

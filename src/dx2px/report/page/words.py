@@ -14,6 +14,13 @@ SCOPE = (
     "what a patient needs. It is a research tool, not medical advice."
 )
 
+FACT_NAMES = {
+    "principal": "principal diagnosis",
+    "age": "age",
+    "sex": "sex",
+    "admission": "type of admission",
+}
+
 
 def section(anchor: str, name: str, *children: Child) -> Markup:
     """A part of the page with its heading."""
@@ -65,6 +72,12 @@ def small_note(left_out: int, what: str) -> str:
 def few(number: int) -> str:
     """A count, or words for one that is too small to show."""
     return f"{number:,}" if number == 0 or number >= SMALLEST else f"fewer than {SMALLEST}"
+
+
+def facts_words(facts: Sequence[str]) -> str:
+    """The names of facts about a stay, in a sentence."""
+    names = [FACT_NAMES[name] for name in facts]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def percent(share: float, digits: int = 1) -> str:
