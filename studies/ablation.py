@@ -1,5 +1,7 @@
 """What does each part of the default model bring? Test F1 on cohorts, and how often its shares name the planted cause.
 
+All models answer from diagnoses alone.
+
 Run: python studies/ablation.py COHORT… [--only NAMES] [--seeds 1] [--threads 1] [--out results/ablation.json]
 80/20 split by stay, fold 0 of ten validates. Runs are kept in a JSON file, so an interrupted table goes on where it
 stopped. Where a cohort has a planted truth beside it (`dx2px synthesize`), causes are measured too. Prints
@@ -31,6 +33,7 @@ from dx2px.methods.coupling.settings import CouplingTraining
 from dx2px.methods.coupling.step import CouplingStep, OneCycle
 from dx2px.ragged import Ragged
 from dx2px.scoring.coupling import CouplingScorer
+from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.scoring.methods import METHODS, Method, declare
 from dx2px.scoring.segments import Arrays, Floats
 from dx2px.training.config import Device, Start
@@ -117,8 +120,8 @@ class MeanScorer(CouplingScorer):
 class WeightsScorer(CouplingScorer):
     """Scores of `WeightsOfPairs`."""
 
-    def __init__(self, arrays: Arrays) -> None:
-        super().__init__(arrays)
+    def __init__(self, arrays: Arrays, layout: EvidenceLayout | None = None) -> None:
+        super().__init__(arrays, layout)
         self.W = arrays["W"]
 
     def _pairs(self, rows: Ragged) -> Floats:
@@ -259,7 +262,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("results/ablation.json"))
     given = parser.parse_args()
-    base = Ablated(model=CouplingConfig())
+    base = Ablated(model=CouplingConfig(evidence="codes"))
     chosen = variations(base)
     if given.only:
         known, asked = chosen | tried(base), given.only.split(",")

@@ -19,7 +19,7 @@ import numpy as np
 from dx2px import Cohort, Model
 from dx2px.cohort import Split
 from dx2px.lab.audit_study import AuditStudy, audit_study
-from dx2px.methods import recommender
+from dx2px.lab.benchmark.settings import method_with
 from dx2px.training.run import SplitConfig, learn
 from kept import keep
 
@@ -30,7 +30,7 @@ def model_of(cohort: Cohort, method: str, folder: Path | None, threads: int) -> 
     """The model of a method for a cohort, trained unless it is kept."""
     if folder is not None and folder.is_dir():
         return Model.load(folder)
-    trained = learn(cohort, recommender(method), threads=threads)
+    trained = learn(cohort, method_with(method, {}), threads=threads)
     if folder is not None:
         trained.save(folder)
     return Model(trained.files())

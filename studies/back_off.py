@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from dx2px import Cohort, Model
 from dx2px.cohort.projection import project
 from dx2px.ragged import Ragged
+from dx2px.scoring.evidence import stay_rows
 from dx2px.scoring.measured import learning_part
 from dx2px.scoring.metrics import Metrics, evaluate
 
@@ -33,7 +34,7 @@ def back_off_codes(model: Model, codes: list[str], chapters: bool) -> list[str]:
 def measured(model: Model, cohort: Cohort) -> Metrics:
     """The metrics over stays that the model, extended or not, can all answer."""
     seen = project(cohort, model.diagnoses.vocabulary, model.procedures.vocabulary).cohort
-    return evaluate(model.scorer.scores, seen.diagnoses, seen.procedures, AT)
+    return evaluate(model.scorer.scores, stay_rows(model.scorer, seen), seen.procedures, AT)
 
 
 def popularity(model: Model, cohort: Cohort) -> Metrics:

@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from dx2px import Cohort, Trained
-from dx2px.methods import recommender
+from dx2px.lab.benchmark.settings import method_with
 from dx2px.scoring.calibration import Doubles, most_probable
+from dx2px.scoring.evidence import stay_rows
 from dx2px.training.fit_calibration import conformal_thresholds, scored_pairs
 from dx2px.training.run import learn
 
@@ -66,13 +67,13 @@ def sizes(trained: Trained) -> list[float]:
 def probabilities(trained: Trained, part: str) -> tuple[Doubles, np.ndarray]:
     """Probabilities of a part's pairs, and what was coded."""
     stays = trained.stays(part)
-    s, coded = scored_pairs(trained.scorer.scores, stays.diagnoses, stays.procedures)
+    s, coded = scored_pairs(trained.scorer.scores, stay_rows(trained.scorer, stays), stays.procedures)
     return trained.calibration.probability(s), coded
 
 
 def row(path: Path, method: str, threads: int) -> list[str]:
     """One line of the table."""
-    trained = learn(Cohort.load(path), recommender(method), threads=threads)
+    trained = learn(Cohort.load(path), method_with(method, {}), threads=threads)
     trust = trained.reliability("test")
     slopes = ["–" if one.slope is None else f"{one.slope:.3f}" for one in (trust.all, trust.top)]
     held = [f"{100 * one.recall:.1f}" for one in trust.coverage]

@@ -1,9 +1,10 @@
 """Could a search by diagnosis find the best procedures of a stay, so that not all of them need be scored?
 
 Run: python studies/candidates.py COHORT.parquet [MODEL] [--stays 2000]
-The default model's score is log Σ_d exp(h_d·v_p + s_d) + b_p, so each diagnosis asks its own nearest-vector question.
-With c candidates per diagnosis, the table shows how many of the true ten best are among the candidates of all
-diagnoses, and how many procedures these are. The searches here are exact; an approximate index loses a little more.
+The default model's score is log Σ_d exp(h_d·v_p + s_d) + b_p, so each diagnosis, and each row of other evidence, asks
+its own nearest-vector question. With c candidates per diagnosis, the table shows how many of the true ten best are
+among the candidates of all diagnoses, and how many procedures these are. The searches here are exact; an approximate
+index loses a little more.
 MODEL is a folder or a name, by default the model inside the package. docs/scale.md has the numbers.
 """
 
@@ -19,6 +20,7 @@ from dx2px.answers.shipped import model_path
 from dx2px.cohort.projection import project
 from dx2px.ragged import Ragged
 from dx2px.scoring.coupling import CouplingScorer
+from dx2px.scoring.evidence import stay_rows
 from dx2px.scoring.ranking import top_l
 
 CANDIDATES = (10, 20, 50, 100)
@@ -53,7 +55,7 @@ def main() -> None:
         Cohort.load(arguments.cohort), model.diagnoses.vocabulary, model.procedures.vocabulary
     ).cohort
     chosen = np.random.default_rng(0).permutation(len(cohort))[: arguments.stays]
-    stays = cohort.diagnoses.take(chosen)
+    stays = stay_rows(model.scorer, cohort.subset(chosen))
     print(f"{len(stays):,} stays, {len(model.files.procedures):,} procedures\n")
     print("| candidates per diagnosis | ten best found | candidates per stay |\n|---|---|---|")
     for c in CANDIDATES:

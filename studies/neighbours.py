@@ -20,8 +20,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import numpy as np
 
 from dx2px import Cohort
+from dx2px.lab.benchmark.settings import method_with
 from dx2px.lab.neighbourhood_figure import save_neighbourhoods
-from dx2px.methods import recommender
 from dx2px.report.neighbourhoods import Sharing, neighbourhoods
 from dx2px.scoring.folder import ModelFiles, read_folder
 from dx2px.storage import write_text
@@ -35,7 +35,7 @@ def files_of(cohort: Cohort, method: str, folder: Path | None, seed: int) -> Mod
     """The model of a method, trained unless it is kept."""
     if folder is not None and folder.is_dir():
         return read_folder(folder)
-    trained = learn(cohort, recommender(method), seed=seed)
+    trained = learn(cohort, method_with(method, {}), seed=seed)
     if folder is not None:
         trained.save(folder)
     files: ModelFiles = trained.files()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from dx2px.lab.synthetic import SyntheticConfig, Truth, synthesize
 from dx2px.methods.coupling import CouplingConfig, CouplingTraining
 from dx2px.methods.paper import PaperConfig, PaperTraining, TransportConfig
 from dx2px.methods.train import RunConfig, train
+from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.scoring.folder import ModelFiles, read_folder
 from dx2px.training.adam import AdamConfig
 from dx2px.training.config import LoopConfig
@@ -47,7 +48,9 @@ def additive() -> Callable[[NDArray[np.float32]], Subject]:
 def coupling() -> Callable[..., Subject]:
     """A default model of random weights; without context, G and g are 0 and diagnoses do not change each other."""
 
-    def make(diagnoses: int = 8, procedures: int = 6, context: bool = True) -> Subject:
+    def make(
+        diagnoses: int = 8, procedures: int = 6, context: bool = True, evidence: bool = False
+    ) -> Subject:
         rng = np.random.default_rng(3)
         shapes = {
             "U": (diagnoses, 5),
@@ -57,10 +60,16 @@ def coupling() -> Callable[..., Subject]:
             "s": (diagnoses,),
             "b": (procedures,),
         }
+        layout = EvidenceLayout(diagnoses, procedures, principal=True)
+        if evidence:
+            sizes = {"principal": diagnoses, "coded": procedures, "context": layout.context}
+            shapes |= {f"{kind}_U": (size, 5) for kind, size in sizes.items()}
+            shapes |= {f"{kind}_s": (size,) for kind, size in sizes.items()}
         arrays = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
         if not context:
             arrays |= {name: np.zeros_like(arrays[name]) for name in "Gg"}
-        return Subject("coupling", model_files("coupling", arrays, diagnoses, procedures))
+        files = model_files("coupling", arrays, diagnoses, procedures)
+        return Subject("coupling", replace(files, settings={"evidence": layout.to_dict()}))
 
     return make
 

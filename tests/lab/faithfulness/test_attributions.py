@@ -28,8 +28,31 @@ def test_the_default_models_shares_are_the_parts_of_its_score(coupling) -> None:
         np.testing.assert_allclose(rows(shares, entry), column / column.sum(), rtol=1e-5)
 
 
-def test_contrast_is_the_fall_itself_where_context_does_not_matter(coupling) -> None:
-    named = attributions(coupling(context=False), None, 0)
+def test_with_more_evidence_the_background_has_what_is_missing_from_the_diagnoses_shares(coupling) -> None:
+    subject = coupling(evidence=True)
+    shares = attributions(subject, None, 0)["shares"](PAIRS)
+    scorer = subject.files.scorer()
+    evidence = scorer.layout.rows(PAIRS.diagnoses)
+    pi = scorer.coupling(evidence)  # (n, p)
+    for entry, (stay, p) in enumerate(zip(PAIRS.stay, PAIRS.procedures.values, strict=True)):
+        column = pi[evidence.offsets[stay] : evidence.offsets[stay + 1], p]
+        np.testing.assert_allclose(rows(shares, entry), (column / column.sum())[:-1], rtol=1e-4)
+        assert evidence.values[evidence.offsets[stay + 1] - 1] == scorer.layout.background
+
+
+def test_with_more_evidence_gradients_are_those_of_the_diagnoses_vectors(coupling) -> None:
+    """Where context does not matter, a score grows with u_d·v_p times the diagnosis's share."""
+    subject = coupling(context=False, evidence=True)
+    named = attributions(subject, None, 0)
+    U, V = (subject.files.arrays[name].astype(np.float64) for name in "UV")
+    d, p = PAIRS.diagnoses.values[PAIRS.source], PAIRS.procedures.values[PAIRS.entry]
+    expected = named["shares"](PAIRS) * (U[d] * V[p]).sum(axis=1)
+    np.testing.assert_allclose(named["gradient × input"](PAIRS), expected, atol=2e-3)
+
+
+@pytest.mark.parametrize("evidence", [False, True])
+def test_contrast_is_the_fall_itself_where_context_does_not_matter(coupling, evidence) -> None:
+    named = attributions(coupling(context=False, evidence=evidence), None, 0)
     several = np.repeat(PAIRS.widths, PAIRS.widths) > 1
     np.testing.assert_allclose(
         named["contrast"](PAIRS)[several], named["leave-one-out"](PAIRS)[several], atol=1e-5

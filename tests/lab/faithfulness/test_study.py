@@ -36,6 +36,10 @@ def test_it_has_all_parts_and_is_plain_json(record, world) -> None:
         assert model["deletion"]["coded"]["leave-one-out"]["of_best"]["value"] == 1
     assert set(record["stability"]) == {"coupling"}
     assert "own plan" in record["models"]["relaxed"]["planted"]
+    held = {name: set(model.get("background", {})) for name, model in record["models"].items()}
+    assert held["default-0"] == {"significance", "share"}
+    assert not held["paper"]
+    assert 0 < record["models"]["default-0"]["background"]["share"] < 0.5
     assert "plan_settings" in record["models"]["paper"]
     by_penalty = {
         (f["diagnosis_penalty"], f["entropy"]): f["accuracy"] for f in record["models"]["paper"]["penalties"]

@@ -1,6 +1,7 @@
 """The attributions that are compared: each says how much of a procedure comes from each diagnosis.
 
-shares              the default model's own: the parts that its score is the sum of
+shares              the default model's own: the parts that its score is the sum of. In a model that takes more evidence
+                    than diagnoses the background is one more part
 contrast            log (1 − μ_d)/(1 − share_dp): the fall on deletion that the default model's share predicts if the
                     stay's context did not change
 plan                the paper's transport plan T between the stay's diagnoses and procedures, column by column
@@ -27,11 +28,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dx2px.lab.faithfulness.background import WithBackground
 from dx2px.lab.faithfulness.pairs import Pairs
 from dx2px.lab.faithfulness.subject import PAPER, Subject
 from dx2px.methods.paper.transport import TransportConfig, TransportResult, solve
 from dx2px.ragged import Ragged
-from dx2px.scoring.scorer import CouplingScores
+from dx2px.scoring.scorer import CouplingScores, Scorer
 from dx2px.scoring.segments import Doubles, directions
 
 Attribution = Callable[[Pairs], Doubles]
@@ -63,8 +65,7 @@ def attributions(subject: Subject, background: Background | None, seed: int) -> 
     """The attributions that this model has, and the controls."""
     found: dict[str, Attribution] = {}
     if isinstance(subject.scorer, CouplingScores):
-        logits = subject.scorer.pairs
-        found["shares"] = lambda pairs: pairs.softmax(pairs.pick(logits))
+        found["shares"] = lambda pairs: own_shares(subject.scorer, pairs)
         found["contrast"] = lambda pairs: contrast(found["shares"](pairs), significance(subject, pairs))
     if subject.method in PAPER:
         found["plan"] = lambda pairs: plan_shares(subject, pairs, TransportConfig())
@@ -102,6 +103,14 @@ def one_scale(name: str, values: Doubles, pairs: Pairs) -> Doubles:
 def attribute(named: Mapping[str, Attribution], pairs: Pairs) -> dict[str, Doubles]:
     """The numbers of each attribution."""
     return {name: attribution(pairs) for name, attribution in named.items()}
+
+
+def own_shares(scorer: Scorer, pairs: Pairs) -> Doubles:
+    """The diagnoses' terms of each score as shares; they sum to 1, less the background's if there is one."""
+    if isinstance(scorer, WithBackground):
+        return np.exp(pairs.pick(scorer.log_shares))
+    assert isinstance(scorer, CouplingScores)
+    return pairs.softmax(pairs.pick(scorer.pairs))
 
 
 def contrast(shares: Doubles, mu: Doubles) -> Doubles:

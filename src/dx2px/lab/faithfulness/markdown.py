@@ -44,7 +44,16 @@ def _models(record: Record) -> list[str]:
         for name, m in record["models"].items()
     ]
     head = ["model", "method", "seed", "fold", "F1@1, %", "F1@3, %", "F1@5, %", "F1@10, %"]
-    return ["## Models", "", table(head, rows)]
+    lines = ["## Models", "", table(head, rows)]
+    for name, m in record["models"].items():
+        if "background" in m:
+            lines += [
+                f"{name} takes more evidence than diagnoses, and was asked about diagnoses alone. The background has "
+                f"{m['background']['significance']:.1%} of the significance and {m['background']['share']:.1%} of the "
+                "coded procedures, on average; the rest is the diagnoses'.",
+                "",
+            ]
+    return lines
 
 
 def _planted(name: str, model: Record) -> list[str]:

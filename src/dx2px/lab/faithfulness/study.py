@@ -1,5 +1,8 @@
 """The whole study of some models on one cohort: planted truth if there is one, deletion, stability.
 
+All models are asked about diagnoses alone. One that takes more evidence also has the background, whose share of the
+procedures is recorded; only diagnoses count as causes.
+
 The stays are a sample, fixed by the seed, of those that no model learned from. Another cohort than the models' own is
 reduced to their vocabularies, and its planted truth is not used.
 """
@@ -21,6 +24,7 @@ from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import InputError
 from dx2px.lab.bootstrap import LEVEL, RESAMPLES, Resamples
 from dx2px.lab.faithfulness.attributions import Background, attribute, attributions
+from dx2px.lab.faithfulness.background import WithBackground
 from dx2px.lab.faithfulness.deletion import MOST, Targets, curves, deletions
 from dx2px.lab.faithfulness.pairs import Pairs
 from dx2px.lab.faithfulness.planted import Planted
@@ -30,6 +34,8 @@ from dx2px.lab.synthetic import Truth
 from dx2px.lab.synthetic.truth import causes_path
 from dx2px.scoring.measured import learned_from, validation_fold
 from dx2px.scoring.metrics import evaluate
+from dx2px.scoring.scorer import Scorer
+from dx2px.scoring.segments import Doubles
 from dx2px.training.recommender import Say, silent
 from dx2px.version import __version__
 
@@ -122,6 +128,8 @@ def _one(subject: Subject, stays: Stays, planted: Planted | None, resamples: Res
     named = attributions(subject, stays.background, seed)
     values = attribute(named, pairs)
     record: Record = {"accuracy": _f1(subject, pairs), "deletion": {}, "curves": {}}
+    if isinstance(subject.scorer, WithBackground):
+        record["background"] = _background(subject.scorer, pairs, values["shares"])
     if planted is not None:
         found = planted.recovery(values, resamples)
         weights = {"significance": subject.scorer.significance(pairs.diagnoses).astype(np.float64)}
@@ -175,6 +183,15 @@ def _run(subject: Subject) -> Record:
 def _f1(subject: Subject, pairs: Pairs) -> dict[str, float]:
     found = evaluate(subject.scorer.scores, pairs.diagnoses, pairs.procedures)
     return {f"f1@{at}": value for at, value in found.mean("f1").items()}
+
+
+def _background(scorer: Scorer, pairs: Pairs, shares: Doubles) -> dict[str, float]:
+    """The background's mean significance, and its mean share of the coded procedures."""
+    of_diagnoses = np.add.reduceat(shares, pairs.offsets[:-1])
+    weights = np.add.reduceat(
+        scorer.significance(pairs.diagnoses).astype(np.float64), pairs.diagnoses.offsets[:-1]
+    )
+    return {"significance": float(1 - weights.mean()), "share": float(1 - of_diagnoses.mean())}
 
 
 def _rounded(value: Any) -> Any:

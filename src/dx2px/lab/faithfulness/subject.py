@@ -1,4 +1,4 @@
-"""A saved model whose explanations are tested."""
+"""A saved model whose explanations are tested: how it answers about diagnoses, whatever other evidence it takes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dx2px.lab.faithfulness.background import of_diagnoses
 from dx2px.lab.faithfulness.pairs import copies_with
 from dx2px.methods.paper.transport import TransportConfig
 from dx2px.ragged import Ragged
@@ -32,7 +33,7 @@ class Subject:
 
     @cached_property
     def scorer(self) -> Scorer:
-        return self.files.scorer()
+        return of_diagnoses(self.files.scorer())
 
     @property
     def method(self) -> str:
@@ -73,10 +74,12 @@ class Subject:
     def _stretched(self) -> Scorer:
         """The model with two more rows for each diagnosis: its vectors, a little longer and a little shorter."""
         arrays = {name: self._stretch(name, array) for name, array in self.files.arrays.items()}
-        return replace(self.files, arrays=arrays, diagnoses=tuple(self.files.diagnoses) * 3).scorer()
+        return of_diagnoses(
+            replace(self.files, arrays=arrays, diagnoses=tuple(self.files.diagnoses) * 3).scorer()
+        )
 
     def _stretch(self, name: str, array: NDArray[Any]) -> NDArray[np.float32]:
-        axes = METHODS[self.method].arrays[name]
+        axes = METHODS[self.method].all_arrays[name]
         if "diagnosis" not in axes:
             return array
         factors = (1, 1 + STEP, 1 - STEP) if array.ndim > 1 else (1, 1, 1)
