@@ -40,7 +40,9 @@ def _listed(facts: NDArray[np.int32], stays: Cohort) -> NDArray[np.int32]:
     principal = facts[:, 0]
     same = stays.diagnoses.values == principal[stays.diagnoses.row_of_entry]
     held = np.bincount(stays.diagnoses.row_of_entry[same], minlength=len(stays)) > 0
-    return np.column_stack([np.where(held, principal, UNKNOWN), facts[:, 1:]])
+    listed = facts.copy()
+    listed[~held, 0] = UNKNOWN
+    return listed
 
 
 def _told(facts: NDArray[np.int32], row: int) -> NDArray[np.int32]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from dx2px.answers import Diagnosis, Explanation, PlanKind
+from dx2px.answers import Diagnosis, Explanation, PlanKind, Procedure
 from dx2px.answers.results import EvidenceRow
 from dx2px.codes import Notation
 
@@ -79,8 +80,10 @@ def reason_names(explanation: Explanation) -> dict[str, str]:
 
 def names_of(explanation: Explanation) -> Notation:
     """How the codes of an explanation are written."""
-    coded = (one for one in explanation.evidence if one.kind == "coded")
-    return Notation.of(one.code for one in (*explanation.diagnoses, *explanation.procedures, *coded))
+    codes = [one.code for one in explanation.diagnoses]
+    codes += [one.code for one in explanation.procedures]
+    codes += [one.code for one in explanation.evidence if one.kind == "coded"]
+    return Notation.of(codes)
 
 
 def subtitle(explanation: Explanation) -> str:
@@ -98,7 +101,7 @@ def remarks(explanation: Explanation) -> list[str]:
         texts.append(
             f"The transport did not converge: its marginals are off by {plan.transport.marginal_error:.2g}."
         )
-    asked = {
+    asked: dict[str, Sequence[Diagnosis | EvidenceRow | Procedure]] = {
         "diagnoses": explanation.diagnoses,
         "coded procedures": explanation.evidence,
         "procedures": explanation.procedures,

@@ -14,9 +14,8 @@ import pytest
 from dx2px import InputError
 from dx2px.lab.benchmark import BenchmarkConfig, CohortId, Job, plan
 from dx2px.lab.benchmark.runs import run_job
-from dx2px.lab.benchmark.settings import configured, same_settings, unsaid
+from dx2px.lab.benchmark.settings import configured, method_with, same_settings, unsaid
 from dx2px.lab.synthetic import SyntheticConfig, generate
-from dx2px.methods import recommender
 from dx2px.scoring.methods import METHODS
 from dx2px.training.run import SplitConfig, learn
 
@@ -126,7 +125,7 @@ def test_what_a_method_records_holds_what_it_was_set_to(method: str) -> None:
     """The other four record their configuration in the same line of code; their runs take long."""
     cohort = generate(SyntheticConfig(stays=120))[0]
     seed = 3
-    found = learn(cohort, recommender(method), SplitConfig(by="stay", folds=2), seed=seed, threads=1)
+    found = learn(cohort, method_with(method, {}), SplitConfig(by="stay", folds=2), seed=seed, threads=1)
     record = json.loads(json.dumps(found.recommender.settings()))
     asked = configured(method, {}, seed)
     assert same_settings(asked, {}, record)

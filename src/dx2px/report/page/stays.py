@@ -54,7 +54,7 @@ def _stay(number: int, one: ShownStay, names: Notation) -> Markup:
 
 def _shares(one: ShownStay, names: Notation) -> Markup:
     procedures = one.explanation.procedures
-    evidence = [*one.explanation.diagnoses, *one.explanation.evidence]
+    evidence: list[Diagnosis | EvidenceRow] = [*one.explanation.diagnoses, *one.explanation.evidence]
     most = max(row.significance for row in evidence)
     heads: list[Child] = [
         el("th", "diagnosis", scope="col"),
