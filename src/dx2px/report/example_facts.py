@@ -47,13 +47,13 @@ def _listed(facts: NDArray[np.int32], stays: Cohort) -> NDArray[np.int32]:
 
 def _told(facts: NDArray[np.int32], row: int) -> NDArray[np.int32]:
     """The facts of a stay; those that may not be told are `UNKNOWN`."""
+    told = np.full(len(FACTS), UNKNOWN, np.int32)
     for choice in CHOICES:
         places = [FACTS.index(name) for name in choice]
         if np.count_nonzero((facts[:, places] == facts[row, places]).all(axis=1)) >= SMALLEST:
-            told = np.full_like(facts[row], UNKNOWN)
             told[places] = facts[row, places]
-            return told
-    return np.full_like(facts[row], UNKNOWN)
+            break
+    return told
 
 
 def _facts(layout: EvidenceLayout, stays: Cohort, told: NDArray[np.int32]) -> Facts:
