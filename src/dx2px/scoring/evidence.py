@@ -281,7 +281,7 @@ def stay_rows(scorer: Scorer, stays: Stays, evidence: Evidence = "stay") -> Ragg
     return layout.rows(stays.diagnoses, layout.known(stays) if evidence == "stay" else None)
 
 
-def told_facts(scorer: Scorer, stays: Cohort) -> tuple[str, ...]:
+def told_facts(scorer: Scorer, stays: Stays) -> tuple[str, ...]:
     """The facts, by name, that some of these stays tell and that a scorer takes."""
     layout = layout_of(scorer)
     if layout is None:
