@@ -39,17 +39,15 @@ FROM (
           ''
         ) AS `code`,
         CASE
-          WHEN REGEXP_REPLACE(
+          WHEN REGEXP_CONTAINS(
             LOWER(NULLIF(CAST(CAST(`t0`.`icd_version` AS INT64) AS STRING), '')),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
+            '^(0?9(\\.0)?|icd[ _-]*9([ _-]*(cm|pcs|proc|dx|px))?)$'
+          )
           THEN 9
-          WHEN REGEXP_REPLACE(
+          WHEN REGEXP_CONTAINS(
             LOWER(NULLIF(CAST(CAST(`t0`.`icd_version` AS INT64) AS STRING), '')),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
+            '^(10(\\.0)?|icd[ _-]*10([ _-]*(cm|pcs|proc|dx|px))?)$'
+          )
           THEN 10
           ELSE -1
         END AS `version`,
@@ -73,17 +71,15 @@ FROM (
           ''
         ) AS `code`,
         CASE
-          WHEN REGEXP_REPLACE(
+          WHEN REGEXP_CONTAINS(
             LOWER(NULLIF(CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING), '')),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
+            '^(0?9(\\.0)?|icd[ _-]*9([ _-]*(cm|pcs|proc|dx|px))?)$'
+          )
           THEN 9
-          WHEN REGEXP_REPLACE(
+          WHEN REGEXP_CONTAINS(
             LOWER(NULLIF(CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING), '')),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
+            '^(10(\\.0)?|icd[ _-]*10([ _-]*(cm|pcs|proc|dx|px))?)$'
+          )
           THEN 10
           ELSE -1
         END AS `version`,
@@ -145,17 +141,15 @@ FROM (
           ''
         ) AS `code`,
         CASE
-          WHEN REGEXP_REPLACE(
+          WHEN REGEXP_CONTAINS(
             LOWER(NULLIF(CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING), '')),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
+            '^(0?9(\\.0)?|icd[ _-]*9([ _-]*(cm|pcs|proc|dx|px))?)$'
+          )
           THEN 9
-          WHEN REGEXP_REPLACE(
+          WHEN REGEXP_CONTAINS(
             LOWER(NULLIF(CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING), '')),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
+            '^(10(\\.0)?|icd[ _-]*10([ _-]*(cm|pcs|proc|dx|px))?)$'
+          )
           THEN 10
           ELSE -1
         END AS `version`,
@@ -179,17 +173,15 @@ FROM (
           ''
         ) AS `code`,
         CASE
-          WHEN REGEXP_REPLACE(
+          WHEN REGEXP_CONTAINS(
             LOWER(NULLIF(CAST(CAST(`t2`.`icd_version` AS INT64) AS STRING), '')),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
+            '^(0?9(\\.0)?|icd[ _-]*9([ _-]*(cm|pcs|proc|dx|px))?)$'
+          )
           THEN 9
-          WHEN REGEXP_REPLACE(
+          WHEN REGEXP_CONTAINS(
             LOWER(NULLIF(CAST(CAST(`t2`.`icd_version` AS INT64) AS STRING), '')),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
+            '^(10(\\.0)?|icd[ _-]*10([ _-]*(cm|pcs|proc|dx|px))?)$'
+          )
           THEN 10
           ELSE -1
         END AS `version`,
@@ -256,17 +248,15 @@ FROM (
           ''
         ) AS `code`,
         CASE
-          WHEN REGEXP_REPLACE(
+          WHEN REGEXP_CONTAINS(
             LOWER(NULLIF(CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING), '')),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
+            '^(0?9(\\.0)?|icd[ _-]*9([ _-]*(cm|pcs|proc|dx|px))?)$'
+          )
           THEN 9
-          WHEN REGEXP_REPLACE(
+          WHEN REGEXP_CONTAINS(
             LOWER(NULLIF(CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING), '')),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
+            '^(10(\\.0)?|icd[ _-]*10([ _-]*(cm|pcs|proc|dx|px))?)$'
+          )
           THEN 10
           ELSE -1
         END AS `version`,
@@ -290,17 +280,15 @@ FROM (
           ''
         ) AS `code`,
         CASE
-          WHEN REGEXP_REPLACE(
+          WHEN REGEXP_CONTAINS(
             LOWER(NULLIF(CAST(CAST(`t2`.`icd_version` AS INT64) AS STRING), '')),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
+            '^(0?9(\\.0)?|icd[ _-]*9([ _-]*(cm|pcs|proc|dx|px))?)$'
+          )
           THEN 9
-          WHEN REGEXP_REPLACE(
+          WHEN REGEXP_CONTAINS(
             LOWER(NULLIF(CAST(CAST(`t2`.`icd_version` AS INT64) AS STRING), '')),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
+            '^(10(\\.0)?|icd[ _-]*10([ _-]*(cm|pcs|proc|dx|px))?)$'
+          )
           THEN 10
           ELSE -1
         END AS `version`,
@@ -371,17 +359,15 @@ WITH `t16` AS (
           ''
         ) AS `code`,
         CASE
-          WHEN REGEXP_REPLACE(
+          WHEN REGEXP_CONTAINS(
             LOWER(NULLIF(CAST(CAST(`t2`.`icd_version` AS INT64) AS STRING), '')),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
+            '^(0?9(\\.0)?|icd[ _-]*9([ _-]*(cm|pcs|proc|dx|px))?)$'
+          )
           THEN 9
-          WHEN REGEXP_REPLACE(
+          WHEN REGEXP_CONTAINS(
             LOWER(NULLIF(CAST(CAST(`t2`.`icd_version` AS INT64) AS STRING), '')),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
+            '^(10(\\.0)?|icd[ _-]*10([ _-]*(cm|pcs|proc|dx|px))?)$'
+          )
           THEN 10
           ELSE -1
         END AS `version`,
@@ -405,17 +391,15 @@ WITH `t16` AS (
           ''
         ) AS `code`,
         CASE
-          WHEN REGEXP_REPLACE(
+          WHEN REGEXP_CONTAINS(
             LOWER(NULLIF(CAST(CAST(`t3`.`icd_version` AS INT64) AS STRING), '')),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
+            '^(0?9(\\.0)?|icd[ _-]*9([ _-]*(cm|pcs|proc|dx|px))?)$'
+          )
           THEN 9
-          WHEN REGEXP_REPLACE(
+          WHEN REGEXP_CONTAINS(
             LOWER(NULLIF(CAST(CAST(`t3`.`icd_version` AS INT64) AS STRING), '')),
-            '[^a-z0-9.]',
-            ''
-          ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
+            '^(10(\\.0)?|icd[ _-]*10([ _-]*(cm|pcs|proc|dx|px))?)$'
+          )
           THEN 10
           ELSE -1
         END AS `version`,
@@ -497,14 +481,14 @@ FROM (
           ) + `t36`.`code_id` AS `placed`
         FROM (
           SELECT
-            `t25`.`stay`,
-            `t25`.`kind`,
-            `t25`.`code_id`,
-            `t25`.`position`,
-            `t25`.`line`,
-            `t25`.`patient`,
-            `t25`.`other_patient`
-          FROM `t22` AS `t25`
+            `t24`.`stay`,
+            `t24`.`kind`,
+            `t24`.`code_id`,
+            `t24`.`position`,
+            `t24`.`line`,
+            `t24`.`patient`,
+            `t24`.`other_patient`
+          FROM `t22` AS `t24`
           INNER JOIN (
             SELECT
               `t27`.`stay`
@@ -519,7 +503,7 @@ FROM (
             WHERE
               `t27`.`kinds` = 2
           ) AS `t31`
-            ON `t25`.`stay` = `t31`.`stay`
+            ON `t24`.`stay` = `t31`.`stay`
           INNER JOIN (
             SELECT
               `t33`.`code_id`
@@ -529,14 +513,14 @@ FROM (
                 COUNT(*) AS `stays`
               FROM (
                 SELECT
-                  `t25`.`stay`,
-                  `t25`.`kind`,
-                  `t25`.`code_id`,
-                  `t25`.`position`,
-                  `t25`.`line`,
-                  `t25`.`patient`,
-                  `t25`.`other_patient`
-                FROM `t22` AS `t25`
+                  `t24`.`stay`,
+                  `t24`.`kind`,
+                  `t24`.`code_id`,
+                  `t24`.`position`,
+                  `t24`.`line`,
+                  `t24`.`patient`,
+                  `t24`.`other_patient`
+                FROM `t22` AS `t24`
                 INNER JOIN (
                   SELECT
                     `t27`.`stay`
@@ -551,7 +535,7 @@ FROM (
                   WHERE
                     `t27`.`kinds` = 2
                 ) AS `t31`
-                  ON `t25`.`stay` = `t31`.`stay`
+                  ON `t24`.`stay` = `t31`.`stay`
               ) AS `t32`
               GROUP BY
                 1
@@ -559,7 +543,7 @@ FROM (
             WHERE
               `t33`.`stays` >= 1
           ) AS `t35`
-            ON `t25`.`code_id` = `t35`.`code_id`
+            ON `t24`.`code_id` = `t35`.`code_id`
         ) AS `t36`
       ) AS `t37`
       GROUP BY
@@ -799,17 +783,15 @@ WITH `t6` AS (
         ''
       ) AS `code`,
       CASE
-        WHEN REGEXP_REPLACE(
+        WHEN REGEXP_CONTAINS(
           LOWER(NULLIF(CAST(CAST(`t0`.`icd_version` AS INT64) AS STRING), '')),
-          '[^a-z0-9.]',
-          ''
-        ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
+          '^(0?9(\\.0)?|icd[ _-]*9([ _-]*(cm|pcs|proc|dx|px))?)$'
+        )
         THEN 9
-        WHEN REGEXP_REPLACE(
+        WHEN REGEXP_CONTAINS(
           LOWER(NULLIF(CAST(CAST(`t0`.`icd_version` AS INT64) AS STRING), '')),
-          '[^a-z0-9.]',
-          ''
-        ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
+          '^(10(\\.0)?|icd[ _-]*10([ _-]*(cm|pcs|proc|dx|px))?)$'
+        )
         THEN 10
         ELSE -1
       END AS `version`,
@@ -833,17 +815,15 @@ WITH `t6` AS (
         ''
       ) AS `code`,
       CASE
-        WHEN REGEXP_REPLACE(
+        WHEN REGEXP_CONTAINS(
           LOWER(NULLIF(CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING), '')),
-          '[^a-z0-9.]',
-          ''
-        ) IN ('9', '09', '9.0', 'icd9', 'icd9cm', 'icd9pcs', 'icd9proc', 'icd9dx', 'icd9px')
+          '^(0?9(\\.0)?|icd[ _-]*9([ _-]*(cm|pcs|proc|dx|px))?)$'
+        )
         THEN 9
-        WHEN REGEXP_REPLACE(
+        WHEN REGEXP_CONTAINS(
           LOWER(NULLIF(CAST(CAST(`t1`.`icd_version` AS INT64) AS STRING), '')),
-          '[^a-z0-9.]',
-          ''
-        ) IN ('10', '10.0', 'icd10', 'icd10cm', 'icd10pcs', 'icd10dx', 'icd10px', 'icd10proc')
+          '^(10(\\.0)?|icd[ _-]*10([ _-]*(cm|pcs|proc|dx|px))?)$'
+        )
         THEN 10
         ELSE -1
       END AS `version`,
