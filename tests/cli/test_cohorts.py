@@ -106,6 +106,19 @@ def test_too_many_rejects_fail_unless_they_are_allowed(own: Path, tmp_path: Path
     assert dx2px(*words, "0.2").returncode == 0
 
 
+def test_corrections_are_counted_and_a_bad_one_is_one_sentence(own: Path, tmp_path: Path) -> None:
+    words = ["prepare", "table", own, "--out", tmp_path / "C.parquet", "--icd", "9", "--correct"]
+    done = dx2px(*words, "icd9pcs:39.95=icd9pcs:38.93", "--correct", "icd9pcs:48.1=icd9pcs:04.81")
+    assert done.returncode == 0, done.stderr
+    assert "entries corrected (--correct)" in done.stdout
+    assert "instead of 39.95 (Hemodialysis)" in done.stderr
+    assert "Warning: The correction icd9pcs:481=icd9pcs:0481 changed nothing" in done.stderr
+    done = dx2px(*words, "icd9pcs:39.95=icd9cm:428.0")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "is not possible" in done.stderr
+
+
 def test_json_is_all_there_is_on_standard_output(own: Path, tmp_path: Path) -> None:
     cohort = tmp_path / "C.parquet"
     counts = json.loads(dx2px("prepare", "table", own, "--out", cohort, "--icd", "9", "--json").stdout)

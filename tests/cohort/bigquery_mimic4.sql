@@ -88,7 +88,7 @@ FROM (
     ) AS `t3`
   ) AS `t4`
   WHERE
-    `t4`.`code` IS NOT NULL AND `t4`.`kind` IS NOT NULL
+    `t4`.`code` IS NOT NULL AND `t4`.`kind` IS NOT NULL AND `t4`.`stay` IS NOT NULL
 ) AS `t5`
 GROUP BY
   1,

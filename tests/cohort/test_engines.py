@@ -190,6 +190,30 @@ def test_awkward_text_gives_the_same_files_everywhere(warehouses: list[Warehouse
     assert files.path.read_bytes() == prepared.path.read_bytes()
 
 
+def test_corrections_give_the_same_files_everywhere(warehouses: list[Warehouse], tmp_path: Path) -> None:
+    options = {"corrections": {"icd9cm:V5867": "icd9cm:4280", "icd9pcs:3995": "icd9pcs:3893"}}
+    plain = run("mimic4", as_files(AWKWARD, tmp_path / "csv"), tmp_path / "plain")
+    prepared = everywhere(warehouses, "mimic4", AWKWARD, tmp_path, options=options)
+    assert lists(prepared)["B"] == (["icd9cm:4280"], ["icd9pcs:3893"])
+    assert {row["stay_id"]: row["principal"] for row in pq.read_table(prepared.path).to_pylist()}[
+        "B"
+    ] == "icd9cm:4280"
+    assert (prepared.counts.corrected, prepared.counts.repeated) == (9, plain.counts.repeated + 1)
+    assert prepared.counts.rejected == plain.counts.rejected
+    files = run("mimic4", tmp_path / "csv", tmp_path / "files", options=options)
+    assert files.path.read_bytes() == prepared.path.read_bytes()
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_tables_without_any_stay_id_are_refused_for_that(
+    warehouses: list[Warehouse], tmp_path: Path, place: int
+) -> None:
+    held, lost = warehouses[place], awkward([(None, "p", "1", "4280")] * 3)
+    schema = held.schema({"diagnoses_icd": lost, "procedures_icd": lost})
+    with pytest.raises(CohortError, match=r"no stay id \(6\)"):
+        run("mimic4", schema, tmp_path, held.url)
+
+
 OMOP: Tables = {
     "condition_occurrence": pa.table(
         {

@@ -67,7 +67,7 @@ def test_counts_and_notes() -> None:
             Written("diagnosis", 9, "389", 3),
         ]
     )
-    assert (verdicts.repaired_entries, verdicts.unlisted_entries, verdicts.unlisted_codes) == (7, 3, 1)
+    assert (verdicts.repaired_entries, verdicts.unlisted_entries) == (7, 3)
     spoilt = judge([Written("diagnosis", 9, "42", 1)])
     assert "look like numbers" in spoilt.notes[0]
 

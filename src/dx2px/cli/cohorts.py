@@ -41,6 +41,13 @@ def prepare(
             show_default="depends on the source",
         ),
     ] = None,
+    correct: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Read a code as another one, as in icd9pcs:48.1=icd9pcs:04.81. May be repeated.",
+            metavar="CODE=CODE",
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail if more than 1 % of the entries are rejected.")
     ] = False,
@@ -130,6 +137,7 @@ def prepare(
       dx2px prepare omop cdm --out omop.parquet --engine postgresql://me@host/db
     """
     from dx2px.cohort import prepare as run
+    from dx2px.cohort.corrections import parse_corrections
     from dx2px.cohort.sources import SourceOptions
 
     named: dict[str, Any] = {
@@ -148,6 +156,7 @@ def prepare(
         given = [name for name, value in (named | context).items() if value]
         refuse_options(given, f"the source {source.value}")
     named |= {f"{role}_column": column for role, column in context.items()}
+    named["corrections"] = parse_corrections(correct or ())
     options = SourceOptions(icd=icd.value if icd else None, **named)
     with working(f"prepare {source.value}") as say:
         prepared = run(
@@ -291,6 +300,7 @@ def _show_prepared(prepared: Prepared, as_json: bool) -> None:
             ("  left out: stay emptied by the minimum count", counts.emptied),
             ("  in the cohort", counts.kept),
             ("entries repaired (numbers turned back into codes)", counts.repaired),
+            ("entries corrected (--correct)", counts.corrected),
             ("entries with a code that is in no ICD list (kept)", counts.unlisted),
             ("stays read", counts.stays_read),
             ("stays with both kinds of code", counts.stays_with_both_kinds),

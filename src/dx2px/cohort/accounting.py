@@ -19,6 +19,7 @@ class Counts:
     rejected: dict[str, int]
     entries_used: int
     repaired: int
+    corrected: int
     unlisted: int
     other_version: int
     repeated: int

@@ -16,6 +16,7 @@ import pyarrow as pa
 from dx2px.cohort import assembly
 from dx2px.cohort.accounting import Counts, Prepared
 from dx2px.cohort.context import CONTEXT
+from dx2px.cohort.corrections import check_corrections, correct, unused_corrections
 from dx2px.cohort.counting_writer import CountingWriter
 from dx2px.cohort.engines import Engine, open_engine
 from dx2px.cohort.file import CohortWriter, beside
@@ -64,7 +65,7 @@ def prepare(
         engine: `duckdb` for files on this machine, `spark`, or the URL of a database (`postgresql://…`,
             `bigquery://…`, `duckdb:///file.duckdb`).
         min_count: Keep codes that at least this many stays have.
-        options: ICD version and column names; needed only where they cannot be guessed.
+        options: ICD version and column names, needed only where they cannot be guessed; corrections of codes.
         strict: Raise an error if more than 1 % of the entries are rejected, instead of a warning.
         max_rejected: Raise an error if more than this share of the entries is rejected. Entries that the source itself
             calls something else than ICD diagnoses and procedures do not count here.
@@ -74,8 +75,8 @@ def prepare(
         The files written, the counts (read, rejected by reason, used, kept), what was guessed, and warnings.
 
     Raises:
-        CohortError: The tables cannot be read, too much of them is rejected, diagnoses and procedures look swapped, or
-            no stay is left.
+        CohortError: The tables cannot be read, too much of them is rejected, diagnoses and procedures look swapped, a
+            correction makes no sense, or no stay is left.
         InputError: There is no such source or engine, or the output cannot be written.
     """
     outputs = (Path(out), beside(Path(out), "rejects"))
@@ -85,6 +86,7 @@ def prepare(
         raise CohortError(f"The minimum count must be at least 1, not {min_count}.")
     limits = Limits(max_rejected, strict)
     options = options or SourceOptions()
+    options = replace(options, corrections=check_corrections(options.corrections))
     extract_entries = source(source_name)
     with tempfile.TemporaryDirectory(prefix="dx2px-") as folder:
         workspace = Path(folder)
@@ -132,6 +134,8 @@ class _Job:
         self.limits.check_lines(self.tables.staged)
         self.say("judging codes")
         entries, verdicts, warnings = self._judge(extract)
+        verdicts = correct(verdicts, self.options.corrections)
+        warnings += unused_corrections(verdicts, self.options.corrections)
         codes = tuple(sorted({verdict.code for verdict in verdicts.items if verdict.code}))
         lent = self.engine.lend(assembly.verdict_table(verdicts.items, codes))
         judged = assembly.apply_verdicts(entries, lent, codes)
@@ -196,6 +200,7 @@ class _Job:
             rejected=rejected,
             entries_used=usable,
             repaired=verdicts.repaired_entries,
+            corrected=verdicts.corrected_entries,
             unlisted=verdicts.unlisted_entries,
             other_version=usable - wanted,
             repeated=wanted - selected,
@@ -227,7 +232,8 @@ class _Job:
         return entries, replace(verdicts, notes=(note, *verdicts.notes)), warnings
 
     def _texts(self, entries: Any) -> list[Written]:
-        known = entries.filter(entries.code.notnull() & entries.kind.notnull())
+        """The distinct code texts, each with its number of entries that have a stay and so may be used."""
+        known = entries.filter(entries.code.notnull() & entries.kind.notnull() & entries.stay.notnull())
         table = self.engine.fetch(known.group_by("kind", "version", "code").agg(entries=known.count()))
         order = [(name, "ascending") for name in ("kind", "code", "version")]
         return [

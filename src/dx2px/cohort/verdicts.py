@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dx2px.codes import (
     Kind,
@@ -58,12 +58,16 @@ class Written:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The canonical code of a text, or the reason why it was rejected."""
+    """The canonical code of a text, or the reason why it was rejected.
+
+    `corrected_from` is the code that the text stands for, if the user asked to read that code as another one.
+    """
 
     written: Written
     code: str | None
     reason: str | None = None
     repaired: bool = False
+    corrected_from: str | None = None
 
 
 @dataclass(frozen=True)
@@ -72,10 +76,21 @@ class Verdicts:
 
     items: tuple[Verdict, ...]
     notes: tuple[str, ...] = ()
-    repaired_entries: int = 0
-    unlisted_entries: int = 0
-    unlisted_codes: int = 0
-    damaged: frozenset[System] = field(default_factory=frozenset)
+
+    @property
+    def repaired_entries(self) -> int:
+        """The number of entries whose text was turned back into a code."""
+        return sum(v.written.entries for v in self.items if v.repaired)
+
+    @property
+    def corrected_entries(self) -> int:
+        """The number of entries whose code the user corrected."""
+        return sum(v.written.entries for v in self.items if v.corrected_from)
+
+    @property
+    def unlisted_entries(self) -> int:
+        """The number of entries with a code that is in no ICD list."""
+        return sum(v.written.entries for v in self.items if v.code and not is_listed(v.code))
 
 
 def judge(texts: Sequence[Written], numeric: Iterable[Kind] = ()) -> Verdicts:
@@ -94,7 +109,12 @@ def judge(texts: Sequence[Written], numeric: Iterable[Kind] = ()) -> Verdicts:
         dots = looks_dotted(written_texts, system) if spoilt else None
         damaged |= {system} if spoilt else set()
         items += [_verdict(written, system, spoilt, dots) for written in column]
-    return _summary(items, damaged)
+    notes = (
+        f"The {system.label} codes look like numbers, as after a spreadsheet removed their leading zeros: a number is "
+        "kept only if exactly one code fits it."
+        for system in sorted(damaged)
+    )
+    return Verdicts(tuple(items), tuple(notes))
 
 
 def _verdict(written: Written, system: System, spoilt: bool, dots: bool | None) -> Verdict:
@@ -114,23 +134,6 @@ def _is_short(code: str) -> bool:
     """Two digits of an ICD-9 procedure: a heading, which is never billed, or a code that lost its leading zeros."""
     system, bare = split(code)
     return system is System.ICD9PCS and len(bare) == 2
-
-
-def _summary(items: list[Verdict], damaged: set[System]) -> Verdicts:
-    unlisted = Counter({v.code: v.written.entries for v in items if v.code and not is_listed(v.code)})
-    notes = tuple(
-        f"The {system.label} codes look like numbers, as after a spreadsheet removed their leading zeros: a number is "
-        "kept only if exactly one code fits it."
-        for system in sorted(damaged)
-    )
-    return Verdicts(
-        items=tuple(items),
-        notes=notes,
-        repaired_entries=sum(v.written.entries for v in items if v.repaired),
-        unlisted_entries=unlisted.total(),
-        unlisted_codes=len(unlisted),
-        damaged=frozenset(damaged),
-    )
 
 
 def guess_version(texts: Sequence[Written]) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 Icd = Literal["9", "10", "both"]
@@ -33,6 +34,8 @@ class SourceOptions:
         sex_column: The column with the sex.
         admission_column: The column with the type of admission.
         procedures_file: The file with the procedures, if diagnoses and procedures are in separate files.
+        corrections: Codes to read as another code of the same system, such as `{"icd9pcs:481": "icd9pcs:0481"}` for
+            tables in which 04.81 lost its leading zero. Each one is reported with the number of its entries.
     """
 
     icd: Icd | None = None
@@ -49,6 +52,7 @@ class SourceOptions:
     sex_column: str | None = None
     admission_column: str | None = None
     procedures_file: str | None = None
+    corrections: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def version(self) -> int | None:

@@ -46,6 +46,8 @@ def cohort_section(content: Content) -> Markup:
 
 
 def _setting(name: str, value: Any) -> str:
+    if isinstance(value, dict):
+        value = ", ".join(f"{read}={meant}" for read, meant in value.items())
     return f"{name.replace('_', ' ')} {f'{value:.3g}' if isinstance(value, float) else value}"
 
 
