@@ -11,7 +11,7 @@ JOBS ?= 2
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-minimum check docs format bench results tables clean
+.PHONY: help setup demo test test-minimum check docs format bench results tables confirm clean
 
 help: ## Show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -65,6 +65,9 @@ results: $(READY) ## Run what docs/results.md lacks (hours), then make its table
 
 tables: $(READY) ## Make all tables and figures of docs/results.md from the runs under results/
 	$(BIN)/python experiments/results.py --tables-only
+
+confirm: $(READY) ## Confirm this version on stays that chose nothing: once per version (minutes); DATA=…
+	$(BIN)/python studies/confirm.py --data $(DATA)
 
 clean: ## Remove what the commands made
 	rm -rf $(VENV) $(MINIMUM) demo build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
