@@ -194,8 +194,12 @@ def blocks(experiment: Experiment, out: Path) -> dict[str, str]:
     from dx2px.lab.benchmark.costs import costs_markdown, plan_markdown
     from dx2px.lab.benchmark.markdown import markdown, summary_markdown
     from dx2px.lab.benchmark.rules_table import rules_markdown
+    from dx2px.lab.confirmation import confirmation_markdown
 
-    made = {"plan": plan_markdown(budget(experiment, out))}
+    made = {
+        "confirmation": confirmation_markdown(out / "confirm"),
+        "plan": plan_markdown(budget(experiment, out)),
+    }
     for group in experiment.groups:
         jobs = experiment.jobs(group, Path(), out)
         rows = rows_of(jobs)
