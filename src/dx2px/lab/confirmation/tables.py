@@ -44,8 +44,8 @@ def _heading(record: Mapping[str, Any]) -> str:
     lines = (
         f"{what}.",
         f"Learned from {learned['stays']:,} stays and calibrated on {learned['validation']:,} others.",
-        f"Measured on {kept['stays_kept']:,} of {kept['stays']:,} held-out stays; the others keep no known code.",
-        f"Set aside, since the models do not know the codes: {' and '.join(aside)}.",
+        f"Measured on the {kept['stays_kept']:,} of {kept['stays']:,} stays that keep a diagnosis and a procedure.",
+        f"Set aside, since the models do not know them: {' and '.join(aside)}.",
     )
     return "\n".join(lines) + "\n"
 
