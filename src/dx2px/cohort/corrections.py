@@ -42,7 +42,7 @@ def check_corrections(corrections: Corrections) -> dict[str, str]:
 def correct(verdicts: Verdicts, corrections: Corrections) -> Verdicts:
     """The verdicts with the corrections applied, and a note on each. No code is corrected twice."""
     items = tuple(
-        replace(v, code=corrections[v.code], corrected_from=v.code) if v.code in corrections else v
+        replace(v, code=corrections[v.code], corrected_from=v.code) if v.code and v.code in corrections else v
         for v in verdicts.items
     )
     corrected = replace(verdicts, items=items)

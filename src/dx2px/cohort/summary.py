@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -68,18 +68,18 @@ class Summary:
         patients: Number of patients; None if the source does not identify them.
         diagnoses: The diagnoses in numbers.
         procedures: The procedures in numbers.
-        known: For `principal`, `age`, `sex` and `admission`, the number of stays for which it is known.
         source: The source that the cohort was prepared from, if known.
         settings: The settings of the preparation.
+        known: For `principal`, `age`, `sex` and `admission`, the number of stays for which it is known.
     """
 
     stays: int
     patients: int | None
     diagnoses: KindSummary
     procedures: KindSummary
-    known: dict[str, int]
     source: str | None
     settings: dict[str, Any]
+    known: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
