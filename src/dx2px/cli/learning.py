@@ -91,8 +91,13 @@ def train(
         ),
     ] = None,
     batch_size: Annotated[
-        int, typer.Option(help="Number of stays per training step.", rich_help_panel=LEARNING)
-    ] = 300,
+        int | None,
+        typer.Option(
+            help="Number of stays per training step.",
+            show_default="300; coupling fewer below 2,400 training stays",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
     lr: Annotated[
         float | None,
         typer.Option(

@@ -36,7 +36,7 @@ class ProcedureRecommender:
         heads: Heads of the paper's self-attention.
         alpha: Weight of the paper's transport loss.
         epochs: Passes over the stays; the method's own default if None.
-        batch_size: Stays per step.
+        batch_size: Stays per step; the method's own default if None.
         lr: Learning rate; the method's own default if None.
         seed: Fixes the initial weights, the order of the stays and all other draws.
     """
@@ -48,7 +48,7 @@ class ProcedureRecommender:
         heads: int = 8,
         alpha: float = 0.1,
         epochs: int | None = None,
-        batch_size: int = 300,
+        batch_size: int | None = None,
         lr: float | None = None,
         seed: int = 0,
     ) -> None:

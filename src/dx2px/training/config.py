@@ -44,17 +44,19 @@ class LoopConfig(ABC):
     weights."""
 
     epochs: int = 25
-    batch_size: int = 300
+    batch_size: int | None = 300  # None where the method chooses it by the number of stays (`for_stays`)
     seed: int = 0
     patience: int | None = None
     keep: Keep = "last"
     adam: AdamConfig = field(default_factory=AdamConfig)
 
     def __post_init__(self) -> None:
-        limits = {"epochs": self.epochs, "batch size": self.batch_size}
-        if self.patience is not None:
-            limits["patience"] = self.patience
-        problems = [f"{name} must be at least 1, not {value}" for name, value in limits.items() if value < 1]
+        limits = {"epochs": self.epochs, "batch size": self.batch_size, "patience": self.patience}
+        problems = [
+            f"{name} must be at least 1, not {value}"
+            for name, value in limits.items()
+            if value is not None and value < 1
+        ]
         if not 0 <= self.seed < 2**63:
             problems.append(f"seed must be a whole number from 0 to 2⁶³ − 1, not {self.seed}")
         if not self.adam.lr > 0:
@@ -75,6 +77,10 @@ class LoopConfig(ABC):
     @abstractmethod
     def learner(self, start: Start, device: Device = "cpu") -> Learner:
         """The network before the first step, and the step that updates it."""
+
+    def for_stays(self, stays: int) -> Self:
+        """The same settings, with those that are left to the method chosen for this number of training stays."""
+        return self
 
     def with_seed(self, seed: int) -> Self:
         """The same settings with another seed."""

@@ -53,7 +53,8 @@ class LearnedModel(Recommender):
         save_every: float = SAVE_EVERY,
         processes: Processes = ALONE,
     ) -> None:
-        self.config, self.hooks, self.half = config, hooks, half
+        self.asked = self.config = config  # after `fit`, `config` has what the stays decided
+        self.hooks, self.half = hooks, half
         self.save_every, self.processes = save_every, processes
         self.checkpoint, self.resume, self.device = checkpoint, resume, device
         self.method: str = config.method
@@ -71,7 +72,7 @@ class LearnedModel(Recommender):
         trainer = Trainer(
             stays,
             None,
-            self.config.with_seed(seed),
+            self.asked.with_seed(seed),
             validate=lambda network: self._validation_f1(network, held_out),
             device=resolve_device(self.device),
             checkpoint=self.checkpoint,
@@ -96,8 +97,12 @@ class LearnedModel(Recommender):
         return self._learned.history
 
     def initial_settings(self, seed: int) -> dict[str, Any]:
-        """The training settings."""
-        return self.config.with_seed(seed).to_dict()
+        """The training settings, those that follow the number of stays as None."""
+        return self.asked.with_seed(seed).to_dict()
+
+    def settings_for(self, stays: int, seed: int) -> dict[str, Any]:
+        """The settings of a run on this number of training stays."""
+        return self.asked.for_stays(stays).with_seed(seed).to_dict()
 
     def settings(self) -> dict[str, Any]:
         """The training settings, and which weights were kept."""

@@ -72,10 +72,11 @@ class Trainer:
         save_every: float = SAVE_EVERY,
         processes: Processes = ALONE,
     ) -> None:
-        self.config, self.validate, self.checkpoint = config, validate, checkpoint
-        self.processes = processes
         stays = _stays(cohort, rows)
+        self.config = config = config.for_stays(len(stays))
+        self.validate, self.checkpoint, self.processes = validate, checkpoint, processes
         self.layout = stays.layout() if config.takes_evidence else None
+        assert config.batch_size is not None
         self.batches = stays.batches(config.batch_size, config.seed, self.layout)
         self.data = stays.fingerprint()
         self.learner = config.learner(_start(stays, config.epochs * len(self.batches), self.layout), device)

@@ -19,6 +19,8 @@ from dx2px.lab.synthetic import SyntheticConfig, generate
 from dx2px.scoring.methods import METHODS
 from dx2px.training.run import SplitConfig, learn
 
+STAYS = 50_000
+
 
 @pytest.fixture(scope="module")
 def cohort(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -127,25 +129,38 @@ def test_what_a_method_records_holds_what_it_was_set_to(method: str) -> None:
     seed = 3
     found = learn(cohort, method_with(method, {}), SplitConfig(by="stay", folds=2), seed=seed, threads=1)
     record = json.loads(json.dumps(found.recommender.settings()))
-    asked = configured(method, {}, seed)
+    asked = configured(method, {}, seed, len(found.rows("train")))
     assert same_settings(asked, {}, record)
     assert bool(asked) == (method != "popularity")
 
 
 def test_a_swept_setting_is_part_of_what_is_asked() -> None:
-    assert configured("e+sa+ma", {"dim": 20}, 0)["model"]["dim"] == 20
-    assert configured("e+sa+ma", {}, 0)["model"]["dim"] == 200
+    assert configured("e+sa+ma", {"dim": 20}, 0, STAYS)["model"]["dim"] == 20
+    assert configured("e+sa+ma", {}, 0, STAYS)["model"]["dim"] == 200
 
 
 def test_a_setting_that_changed_what_is_learned_is_told_from_runs_before_it() -> None:
-    asked = configured("coupling", {}, 0)
+    asked = configured("coupling", {}, 0, STAYS)
     before = {**asked, "model": {name: value for name, value in asked["model"].items() if name != "decay"}}
     assert asked["model"]["decay"] > 0
-    assert not same_settings(asked, unsaid("coupling", 0), before)
+    assert not same_settings(asked, unsaid("coupling", 0, STAYS), before)
     without = {**asked, "model": {**asked["model"], "decay": 0.0}}
-    assert same_settings(without, unsaid("coupling", 0), before)
-    perceptron = configured("mlp", {}, 0)
+    assert same_settings(without, unsaid("coupling", 0, STAYS), before)
+    perceptron = configured("mlp", {}, 0, STAYS)
     narrower = {
         name: value for name, value in perceptron.items() if name not in ("dropout", "higher", "lower")
     }
-    assert not same_settings(perceptron, unsaid("mlp", 0), narrower)
+    assert not same_settings(perceptron, unsaid("mlp", 0, STAYS), narrower)
+
+
+@pytest.mark.parametrize("stays", [20_386, 53_366])
+def test_runs_of_many_stays_from_before_settings_followed_their_number_still_count(stays: int) -> None:
+    asked = configured("coupling", {}, 0, stays)
+    assert asked["batch_size"] == 300
+    assert asked["model"]["dropout"] == 0.4
+
+
+def test_a_run_of_few_stays_with_the_settings_of_many_does_not_count() -> None:
+    few, many = (configured("coupling", {}, 0, stays) for stays in (500, 50_000))
+    assert not same_settings(few, unsaid("coupling", 0, 500), many)
+    assert same_settings(few, unsaid("coupling", 0, 500), few)

@@ -24,7 +24,7 @@ def batch(seed: int = 0, stays: int = 60) -> Batch:
 
 
 def stepper(steps: int = 60, seed: int = 0, config: CouplingConfig | None = None) -> CouplingStep:
-    network = CouplingNetwork(9, 5, config or CouplingConfig(dim=8))
+    network = CouplingNetwork(9, 5, config or CouplingConfig(dim=8, dropout=0.4))
     network.init(torch.Generator().manual_seed(0), np.ones(9), np.full(5, 0.2))
     return CouplingStep(network, AdamConfig(lr=0.05), OneCycle(steps), seed)
 

@@ -145,14 +145,23 @@ class Job:
     def _is_of_this(self, record: Record) -> bool:
         if record.get("key") != self.key or record.get("data") != self.cohort.data:
             return False
-        asked, unsaid = _settings(self.method, tuple(sorted(self.model.items())), self.seed)
+        model = tuple(sorted(self.model.items()))
+        asked, unsaid = _settings(self.method, model, self.seed, self._learned_from(record))
         return same_settings(asked, unsaid, record.get("settings", {}))
+
+    def _learned_from(self, record: Record) -> int:
+        """The number of training stays; nearly so for a record from before it was kept."""
+        folds, learning = self.split.folds, record["sizes"][0] * (1 - self.split.test_share)
+        found: int = record.get("training_stays", round(learning * (folds - 1) / folds))
+        return found
 
 
 @lru_cache(maxsize=1024)
-def _settings(method: str, model: tuple[tuple[str, Any], ...], seed: int) -> tuple[Settings, Settings]:
+def _settings(
+    method: str, model: tuple[tuple[str, Any], ...], seed: int, stays: int
+) -> tuple[Settings, Settings]:
     """The settings that a job asks for, and those of a record that does not name them."""
-    return configured(method, dict(model), seed), unsaid(method, seed)
+    return configured(method, dict(model), seed, stays), unsaid(method, seed, stays)
 
 
 def plan(cohorts: Iterable[Path | CohortId], config: BenchmarkConfig, out: Path) -> list[Job]:

@@ -150,6 +150,7 @@ def run_job(job: Job, threads: int) -> None:
         "cohort": job.name,
         "data": data,
         "sizes": [len(cohort), len(cohort.diagnosis_vocabulary), len(cohort.procedure_vocabulary)],
+        "training_stays": len(trained.lessons),
         "version": __version__,
         "settings": trained.recommender.settings(),
         "fit_seconds": round(fit_seconds, 2),

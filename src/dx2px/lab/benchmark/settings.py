@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dx2px.methods import learner_class, recommender
+from dx2px.training.learned import LearnedModel
 from dx2px.training.recommender import Recommender
 
 # What runs did before a setting existed, where its default is something else.
@@ -22,14 +23,16 @@ def method_with(name: str, model: Mapping[str, Any]) -> Recommender:
     return recommender(name, **alone | dict(model))
 
 
-def configured(name: str, model: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """The settings before learning, as a record keeps them."""
-    return _plain(method_with(name, model).initial_settings(seed))
+def configured(name: str, model: Mapping[str, Any], seed: int, stays: int) -> dict[str, Any]:
+    """The settings before learning from this number of stays, as a record keeps them."""
+    method = method_with(name, model)
+    by_size = isinstance(method, LearnedModel)
+    return _plain(method.settings_for(stays, seed) if by_size else method.initial_settings(seed))
 
 
-def unsaid(name: str, seed: int) -> dict[str, Any]:
+def unsaid(name: str, seed: int, stays: int) -> dict[str, Any]:
     """The settings that a record stands for where it does not name them, because they are newer than the run."""
-    return _over(configured(name, {}, seed), EARLIER.get(name, {}))
+    return _over(configured(name, {}, seed, stays), EARLIER.get(name, {}))
 
 
 def same_settings(asked: Mapping[str, Any], unsaid: Mapping[str, Any], kept: Mapping[str, Any]) -> bool:

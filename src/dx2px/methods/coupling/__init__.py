@@ -1,4 +1,4 @@
-"""The default method, in the order to read it: `network` (formula and loss), `step`, `settings` of a run, `model`.
+"""The default method, in the order to read it: `network` (formula and loss), `step`, `size`, `settings`, `model`.
 
 `dx2px.scoring.coupling` has the formula that answers; `network` has the same one with its gradient.
 """

@@ -44,7 +44,8 @@ class CouplingConfig:
 
     Attributes:
         dim: Dimension of the vectors.
-        dropout: Share of the features of each h_d that a training step leaves out.
+        dropout: Share of the features of each h_d that a training step leaves out; None to choose it by the number of
+            stays (`dx2px.methods.coupling.size`).
         diagnosis_dropout: Share of the diagnoses that a training step leaves out, never all of a stay. Off, since it
             blurs causes.
         balance: κ of the loss: the larger, the more a stay with many procedures counts.
@@ -58,7 +59,7 @@ class CouplingConfig:
     """
 
     dim: int = 200
-    dropout: float = 0.4
+    dropout: float | None = None
     diagnosis_dropout: float = 0.0
     balance: float = 2.0
     decay: float = 0.3
@@ -71,7 +72,7 @@ class CouplingConfig:
         if self.dim < 1:
             problems.append(f"dim must be at least 1, not {self.dim}")
         for name, value in (("dropout", self.dropout), ("diagnosis dropout", self.diagnosis_dropout)):
-            if not 0 <= value < 1:
+            if value is not None and not 0 <= value < 1:
                 problems.append(f"{name} must be at least 0 and below 1, not {value}")
         if not self.decay >= 0:
             problems.append(f"decay must be at least 0, not {self.decay}")
@@ -177,7 +178,8 @@ class CouplingNetwork(nn.Module):
         U, V, s = self.folded()
         u = embedding(rows.codes, U)  # (n, m)
         h = u * embedding(rows.row, self.gate(U, rows))  # (n, m)
-        if generator is not None and self.config.dropout:
+        if generator is not None and self.config.dropout != 0:
+            assert self.config.dropout is not None, "the number of stays chooses it (`LoopConfig.for_stays`)"
             h = h * kept_features(h, self.config.dropout, generator)
         return torch.addmm(s.index_select(0, rows.codes)[:, None], h, V.T)  # (n, p)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import torch
 
+from dx2px.methods.coupling import size
 from dx2px.methods.coupling.network import CouplingConfig, CouplingNetwork
 from dx2px.methods.coupling.step import CouplingStep, OneCycle
 from dx2px.training.adam import AdamConfig
@@ -18,7 +20,8 @@ class CouplingTraining(LoopConfig):
 
     Attributes:
         epochs: Passes over the training stays.
-        batch_size: Stays per step.
+        batch_size: Stays per step; None to choose it by the number of stays, as is the model's dropout
+            (`dx2px.methods.coupling.size`).
         seed: Fixes the initial weights, the order of the stays and all other draws.
         patience: Stop after this many epochs without a better validation F1@5 and keep the best epoch's weights; None
             runs all epochs.
@@ -31,6 +34,7 @@ class CouplingTraining(LoopConfig):
     """
 
     epochs: int = 12
+    batch_size: int | None = None
     adam: AdamConfig = field(default_factory=lambda: AdamConfig(lr=0.004))
     model: CouplingConfig = field(default_factory=CouplingConfig)
 
@@ -41,6 +45,15 @@ class CouplingTraining(LoopConfig):
     @property
     def takes_evidence(self) -> bool:
         return self.model.evidence == "stay"
+
+    def for_stays(self, stays: int) -> Self:
+        """What is not set follows the number of stays."""
+        batch, dropout = self.batch_size, self.model.dropout
+        return replace(
+            self,
+            batch_size=size.batch_size(stays) if batch is None else batch,
+            model=replace(self.model, dropout=size.dropout(stays) if dropout is None else dropout),
+        )
 
     def learner(self, start: Start, device: Device = "cpu") -> CouplingStep:
         generator = torch.Generator().manual_seed(self.seed)
