@@ -70,7 +70,7 @@ def test_a_method_against_itself_is_undecided(finished: list[Job], tmp_path: Pat
         kept, hits = job.result(), job.hits()
         assert kept is not None
         assert hits is not None
-        other.store.leave(kept | {"key": other.key, "settings": configured("linear", {}, 0)}, hits)
+        other.store.leave(kept | {"key": other.key, "settings": configured("linear", {}, 0, 11)}, hits)
     renamed[0].store.add_pending()
     found = compare([*twin, *renamed], "popularity")
     assert len(found) == 12

@@ -26,8 +26,9 @@ def method_with(name: str, model: Mapping[str, Any]) -> Recommender:
 def configured(name: str, model: Mapping[str, Any], seed: int, stays: int) -> dict[str, Any]:
     """The settings before learning from this number of stays, as a record keeps them."""
     method = method_with(name, model)
-    by_size = isinstance(method, LearnedModel)
-    return _plain(method.settings_for(stays, seed) if by_size else method.initial_settings(seed))
+    if isinstance(method, LearnedModel):
+        return _plain(method.settings_for(stays, seed))
+    return _plain(method.initial_settings(seed))
 
 
 def unsaid(name: str, seed: int, stays: int) -> dict[str, Any]:
