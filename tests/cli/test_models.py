@@ -91,10 +91,11 @@ def test_recommend_gives_the_contract(folder: Path) -> None:
     )
     found = json.loads(done.stdout)
     assert [d["status"] for d in found["diagnoses"]] == ["known", "known", "known", "unknown"]
-    assert sum(d["significance"] for d in found["diagnoses"]) == pytest.approx(1, abs=1e-5)
+    rows = [*found["diagnoses"], *found.get("evidence", [])]
+    assert sum(row["significance"] for row in rows) == pytest.approx(1, abs=1e-5)
     assert [r["rank"] for r in found["recommendations"]] == [1, 2, 3]
     for one in found["recommendations"]:
-        assert set(one) == {"rank", "code", "title", "probability", "because"}
+        assert set(one) == {"rank", "code", "title", "probability", "because", "rests_on"}
         assert sum(reason["share"] for reason in one["because"]) == pytest.approx(1, abs=1e-4)
     text = dx2px("recommend", "--model", folder / "model", "585.6")
     assert "End stage renal disease" in text.stdout
@@ -421,7 +422,7 @@ def test_a_core_install_measures_and_names_the_extra_for_maps_and_plots(folder: 
 
 def test_the_packages_model_answers_and_is_listed() -> None:
     answer = json.loads(dx2px("recommend", "585.6", "427.5", "--json").stdout)
-    assert answer["recommendations"][0]["code"] == "icd9pcs:9604"
+    assert answer["recommendations"][0]["code"] == "icd9pcs:3995"
     listed = json.loads(dx2px("models", "--json").stdout)["models"]
     assert [one["name"] for one in listed] == ["nhds2010"]
     assert "medical advice" in listed[0]["card"]

@@ -18,7 +18,8 @@ from dx2px.answers.model import Model, Support
 from dx2px.answers.results import Reason
 from dx2px.ragged import Ragged
 
-REASONS = 3  # diagnoses named for a finding, at most
+REASONS = 3  # diagnoses and other evidence named for a finding, at most
+LEAST_SHARE = 0.005  # of a reason that is named, but for the first: what would be shown as 0 %
 
 
 @dataclass(frozen=True)
@@ -105,10 +106,11 @@ def audit_stay(
 
 
 def strongest_reasons(codes: Sequence[str], support: Support) -> tuple[Reason, ...]:
-    """The diagnoses and other evidence with the largest shares, at most `REASONS`."""
+    """The diagnoses and other evidence with the largest shares, at most `REASONS`, and none of next to nothing."""
     names = [*codes, *support.further]
-    order = np.argsort(-support.shares, kind="stable")[:REASONS].tolist()
-    return tuple(Reason(names[place], float(support.shares[place])) for place in order)
+    first, *others = np.argsort(-support.shares, kind="stable")[:REASONS].tolist()
+    shown = [first, *(place for place in others if support.shares[place] >= LEAST_SHARE)]
+    return tuple(Reason(names[place], float(support.shares[place])) for place in shown)
 
 
 def _finding(model: Model, found: Findings, place: int, codes: Sequence[str], support: Support) -> Finding:

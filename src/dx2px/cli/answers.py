@@ -74,7 +74,7 @@ def show_neighbors(found: Neighbors) -> None:
 
 
 def _show_diagnoses(found: Answer) -> None:
-    """The diagnoses and, in a table of their own, what else the model knew."""
+    """The diagnoses and, in a table of its own, what else the model knew; a background of no weight is left out."""
     notation = Notation.of(one.code for one in found.diagnoses)
     rows = [
         [notation.write(one.code), _named(one), _significance(one), _stays(one.stays)]
@@ -82,9 +82,16 @@ def _show_diagnoses(found: Answer) -> None:
     ]
     columns = [notation.heading, "title", "significance", "stays"]
     print_table("Diagnoses", columns, rows, codes=(0,))
-    if found.evidence:
-        names = _names(found)
-        others = [[_KINDS[one.kind], names[one.code], _significance(one)] for one in found.evidence]
+    if any(one.kind != "background" or one.significance >= LEAST_SHARE for one in found.evidence):
+        coded = Notation.of(one.code for one in found.evidence if one.kind == "coded")
+        titles = [
+            f"{coded.write(one.code)} {one.title}" if one.kind == "coded" else one.title
+            for one in found.evidence
+        ]
+        others = [
+            [_KINDS[one.kind], title, _significance(one)]
+            for one, title in zip(found.evidence, titles, strict=True)
+        ]
         print_table("Other evidence", ["", "", "significance"], others)
 
 
@@ -103,7 +110,7 @@ def _names(found: Answer) -> dict[str, str]:
     coded = Notation.of(one.code for one in found.evidence if one.kind == "coded")
     names = {one.code: notation.write(one.code) for one in found.diagnoses if one.status != "unknown"}
     for one in found.evidence:
-        names[one.code] = f"{coded.write(one.code)} {one.title}" if one.kind == "coded" else one.title
+        names[one.code] = coded.write(one.code) if one.kind == "coded" else one.title
     return names
 
 
