@@ -18,6 +18,7 @@ import pytest
 import dx2px.answers.population as population
 from dx2px import AuditSettings, audit_batches, audit_file, audit_stay
 from dx2px.answers import Model
+from dx2px.answers.audit import LEAST_SHARE
 from dx2px.answers.audit_file import check_findings_path
 from dx2px.answers.audit_stream import audited_blocks
 from dx2px.answers.defects import missing_strength
