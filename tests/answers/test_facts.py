@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from dx2px import AuditSettings, audit_batches, audit_file, audit_stay
 from dx2px.answers import Model
-from dx2px.answers.audit import audit_stay
 from dx2px.answers.population import score_batches
 from dx2px.errors import InputError, ModelError
 from evidence_model import CLOSED, ECHO, HEART, HIP, HYPERTENSION, OPEN, TRANSFUSION, trained
@@ -175,3 +177,46 @@ def test_an_answer_without_a_plan_keeps_what_was_told(model: Model) -> None:
     assert [one.principal for one in answer.diagnoses] == [True]
     unknown = model.unexplained(["V30.00"], principal="V30.00")
     assert [(one.status, one.principal) for one in unknown.diagnoses] == [("unknown", True)]
+
+
+def test_a_principal_diagnosis_that_is_not_listed_counts_everywhere(model: Model, tmp_path: Path) -> None:
+    """In a file as in a question, for recommendations and for audits."""
+    columns = {"stay_id": ["a"], "diagnoses": [["428.0"]], "procedures": [["79.35"]]}
+    batch = pa.record_batch(
+        columns | {"principal": ["820.21"], "age": pa.array([80.0, None], pa.float64())[:1]}
+    )
+    row = next(iter(score_batches([batch], model, top=2))).to_pylist()[0]
+    alone = model.recommend(["428.0"], top=2, principal="820.21", age=80)
+    assert row["recommendations"] == [one.code for one in alone.recommendations]
+    one = audit_stay(model, ["428.0"], ["79.35"], AuditSettings(precision=0.001), principal="820.21", age=80)
+    found = {(f.code, round(f.probability, 4)) for f in (*one.unsupported, *one.missing)}
+    streamed = pa.Table.from_batches(audit_batches([batch], model, AuditSettings(precision=0.001)))
+    assert {(r["code"], round(r["probability"], 4)) for r in streamed.to_pylist()} == found
+    pq.write_table(pa.Table.from_batches([batch]), tmp_path / "stays.parquet")
+    whole = audit_file(tmp_path / "stays.parquet", model, AuditSettings(precision=0.001)).findings
+    assert {(r["code"], round(r["probability"], 4)) for r in whole.to_pylist()} == found
+
+
+def test_facts_of_a_file_are_read_as_those_of_a_question(model: Model) -> None:
+    def top(**columns: Any) -> float:
+        batch = pa.record_batch({"stay_id": ["a"], "diagnoses": [["820.21"]], **columns})
+        return float(next(iter(score_batches([batch], model, top=1))).to_pylist()[0]["probabilities"][0])
+
+    def asked(**facts: Any) -> float:
+        return model.recommend(["820.21"], top=1, **facts).recommendations[0].probability or 0.0
+
+    assert top(principal=[" "]) == pytest.approx(asked(), rel=1e-5)
+    assert top(age=[999]) == pytest.approx(asked(), rel=1e-5)
+    assert top(sex=["female"]) == pytest.approx(asked(sex="F"), rel=1e-5)
+    assert top(admission=["ELECTIVE "]) == pytest.approx(asked(admission="elective"), rel=1e-5)
+
+
+def test_values_of_numpy_are_values_and_misspelt_facts_are_refused(model: Model) -> None:
+    plain = model.recommend([HIP], age=80, coded=[OPEN]).to_dict()
+    assert model.recommend([HIP], age=np.int64(80), coded=np.array([OPEN])).to_dict() == plain
+    with pytest.raises(TypeError, match="prinicpal"):
+        model.recommend([HIP], prinicpal=HIP)  # type: ignore[call-arg]
+    with pytest.raises(InputError, match="leave `coded` out"):
+        audit_stay(model, [HIP], [OPEN], coded=[OPEN])
+    with pytest.raises(InputError, match="nothing is left"):
+        model.recommend([HIP], coded=model.files.procedures)

@@ -16,6 +16,7 @@ from dx2px.answers.facts import Facts
 from dx2px.answers.flagging import Findings, Flagger, reasons
 from dx2px.answers.model import Model, Support
 from dx2px.answers.results import Reason
+from dx2px.errors import InputError
 from dx2px.ragged import Ragged
 
 REASONS = 3  # diagnoses and other evidence named for a finding, at most
@@ -89,12 +90,15 @@ def audit_stay(
         ModelError: The model is not calibrated.
     """
     flagger = Flagger(model, settings or AuditSettings())
-    asked, coded = model.diagnoses.find_all(diagnoses), model.procedures.find_all(procedures)
+    if facts.get("coded"):
+        raise InputError("An audit takes the coded procedures as its procedures; leave `coded` out.")
+    asked, about = model.asked(diagnoses, facts)
+    coded = model.procedures.find_all(procedures)
     unknown = tuple(found.code for found in (*asked, *coded) if found.status == "unknown")
     used = [found for found in asked if found.status != "unknown"]
     if not used:
         return StayAudit(id, (), (), unknown)
-    rows, scorer, _ = model.rows_of(used, model.told(facts))
+    rows, scorer, _ = model.rows_of(used, about)
     written = Ragged.from_lists([[found.index for found in coded if found.index is not None]])
     found = flagger.flag(scorer, rows, written)
     shares = reasons(scorer, rows, found).reshape(len(found), len(rows.values))

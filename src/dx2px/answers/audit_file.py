@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from dx2px.answers.audit_stream import AUDITED, AuditCounts, audited_blocks, findings_schema
 from dx2px.answers.defects import AuditSettings
 from dx2px.answers.model import Model
+from dx2px.answers.population import facts_of
 from dx2px.answers.population_file import METADATA_KEY, StayFile, check_output
 from dx2px.errors import InputError
 from dx2px.scoring.identity import fingerprint
@@ -99,7 +100,7 @@ def audit_file(
         The findings, strongest first, and the counts; `save` writes them as Parquet or CSV.
     """
     settings = settings or AuditSettings()
-    stays = StayFile(source, AUDITED)
+    stays = StayFile(source, AUDITED, facts_of(model))
     best = _Strongest(stays.parquet.schema_arrow.field("stay_id").type, _limit(per_100, most, stays.rows))
     counts = AuditCounts()
     for block in audited_blocks(stays.batches(), model, settings):

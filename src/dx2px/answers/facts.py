@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
-from typing import TypedDict
+from numbers import Real
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,8 @@ from dx2px.answers.lookup import Found, Lookup
 from dx2px.answers.results import EvidenceRow
 from dx2px.errors import InputError, ModelError
 from dx2px.ragged import Index, Ragged
-from dx2px.scoring.evidence import OTHER, SEXES, UNKNOWN, EvidenceLayout, Known
-
-OLDEST = 130  # years
-_SEX_WORDS = {"f": "F", "female": "F", "m": "M", "male": "M"}
+from dx2px.scoring.evidence import OLDEST as OLDEST  # also for those who ask
+from dx2px.scoring.evidence import OTHER, SEX_WORDS, UNKNOWN, EvidenceLayout, Known
 
 
 class Facts(TypedDict, total=False):
@@ -72,7 +71,11 @@ def told(facts: Facts, layout: EvidenceLayout | None, diagnoses: Lookup, procedu
         InputError: A fact is not what it should be.
         CodeError: A text may mean several codes.
     """
-    given = {name: value for name, value in facts.items() if value is not None and value != ""}
+    if strange := sorted(facts.keys() - Facts.__annotations__.keys()):
+        raise TypeError(
+            f"unexpected keyword argument {strange[0]!r}: a stay's facts are {_listed([*Facts.__annotations__])}"
+        )
+    given: dict[str, Any] = {name: value for name, value in facts.items() if _tells(value)}
     if not given:
         return NOTHING
     if layout is None:
@@ -84,8 +87,8 @@ def told(facts: Facts, layout: EvidenceLayout | None, diagnoses: Lookup, procedu
         raise ModelError(
             "This model does not know principal diagnoses: the stays it learned from did not name them."
         )
-    principal, age, sex = facts.get("principal"), facts.get("age"), facts.get("sex")
-    admission, coded = facts.get("admission"), facts.get("coded") or ()
+    principal, age, sex = (given.get(name) for name in ("principal", "age", "sex"))
+    admission, coded = given.get("admission"), given.get("coded", ())
     if isinstance(coded, str):
         raise InputError("The coded procedures must be a list of codes, not one text.")
     return Told(
@@ -124,17 +127,24 @@ def evidence_row(layout: EvidenceLayout, row: int, procedures: Lookup) -> Eviden
     return EvidenceRow(about.name, about.kind, about.title, 0.0)
 
 
-def _band(age: float, layout: EvidenceLayout) -> int:
-    if isinstance(age, bool) or not isinstance(age, int | float) or not 0 <= age <= OLDEST:
+def _tells(value: object) -> bool:
+    """Whether a fact is given: None, blanks and empty lists tell nothing."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return False
+    return not isinstance(value, Sized) or len(value) > 0
+
+
+def _band(age: Any, layout: EvidenceLayout) -> int:
+    if isinstance(age, bool) or not isinstance(age, Real) or not 0 <= float(age) <= OLDEST:
         raise InputError(f"The age must be a number of years from 0 to {OLDEST}.")
-    return layout.band(age)
+    return layout.band(float(age))
 
 
 def _sex(sex: str) -> int:
-    word = _SEX_WORDS.get(str(sex).strip().lower())
+    word = SEX_WORDS.get(str(sex).strip().lower())
     if word is None:
         raise InputError("The sex must be F or M; leave it out if it is neither, or not known.")
-    return SEXES.index(word)
+    return word
 
 
 def _admission(admission: str, layout: EvidenceLayout) -> int:

@@ -279,8 +279,17 @@ class Model:
             asked = [about.principal, *asked]
         return asked, mapping, about
 
+    def asked(self, codes: Sequence[str], facts: Facts) -> tuple[list[Found], Told]:
+        """The diagnoses of a question, the principal one among them, and what else it tells."""
+        asked, _, about = self._asked(codes, False, facts)
+        return asked, about
+
     def _stay(self, codes: Sequence[str], map_: bool, facts: Facts) -> Stay:
         asked, mapping, about = self._asked(codes, map_, facts)
+        if len(about.known_codes) == len(self.files.procedures):
+            raise InputError(
+                "Every procedure that the model knows is coded already: nothing is left to find."
+            )
         used = _usable(asked, "diagnoses")
         rows, scorer, vectors = self.rows_of(used, about)
         place, further = answer_rows(layout := layout_of(scorer), rows.values)
@@ -362,7 +371,7 @@ class Model:
             raise ModelError(
                 "This model has no calibration, so it cannot promise a coverage: train it again."
             )
-        members = calibration.members(stay.probabilities[None, :], coverage)[0]
+        members = calibration.members(stay.probabilities[None, :], coverage)[0] & np.isfinite(stay.scores)
         return results.Coverage(coverage, int(members.sum()), calibration.threshold(coverage)), members
 
     def _vectors(self, name: str) -> NDArray[np.float32]:

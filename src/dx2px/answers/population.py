@@ -23,12 +23,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from os import cpu_count
 from typing import TypeVar
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dx2px.answers.batch_answers import Answerer
 from dx2px.answers.encoding import CODE_LISTS, check_code_lists
 from dx2px.answers.model import Model
 from dx2px.errors import InputError
+from dx2px.ragged import offsets_of
 from dx2px.scoring.evidence import FACTS
 from dx2px.scoring.scorer import BLOCK
 
@@ -62,7 +65,8 @@ def score_batches(
 
 def facts_of(model: Model) -> tuple[str, ...]:
     """The columns that a model reads besides the codes, where they are there."""
-    return () if model.layout is None else FACTS
+    layout = model.layout
+    return () if layout is None else tuple(name for name in FACTS if name != "principal" or layout.principal)
 
 
 def check_columns(schema: pa.Schema, columns: Sequence[str] = COLUMNS, facts: Sequence[str] = ()) -> None:
@@ -82,7 +86,7 @@ def check_columns(schema: pa.Schema, columns: Sequence[str] = COLUMNS, facts: Se
         if schema.names.count(name) > 1:
             raise InputError(f"The stays have more than one column {name}.")
         if name in schema.names and not _fits(schema.field(name).type, name):
-            kind = "whole numbers" if name == "age" else "text"
+            kind = "numbers" if name == "age" else "text"
             raise InputError(f"The column {name} must hold {kind}, not {schema.field(name).type}.")
 
 
@@ -91,7 +95,8 @@ def _fits(kind: pa.DataType, name: str) -> bool:
     if pa.types.is_null(plain):
         return True
     text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return pa.types.is_integer(plain) if name == "age" else any(test(plain) for test in text)
+    whole = pa.types.is_integer(plain) or pa.types.is_floating(plain)
+    return whole if name == "age" else any(test(plain) for test in text)
 
 
 def even_batches(
@@ -122,13 +127,41 @@ def _pieces(
             ids = piece.column("stay_id")
             plain = ids.dictionary_decode() if pa.types.is_dictionary(ids.type) else ids
             lists = [piece.column(name).cast(CODE_LISTS) for name in columns[1:]]
-            about = [_fact(piece, name) for name in facts]
-            yield pa.record_batch([plain, *lists, *about], names=[*columns, *facts])
+            about = {name: _fact(piece, name) for name in facts}
+            if "principal" in about:
+                lists[0] = _with_principal(lists[0], about["principal"])
+            yield pa.record_batch([plain, *lists, *about.values()], names=[*columns, *about])
 
 
 def _fact(piece: pa.RecordBatch, name: str) -> pa.Array:
+    """The column, null where it tells nothing."""
     kind = pa.int64() if name == "age" else pa.string()
-    return piece.column(name).cast(kind) if name in piece.schema.names else pa.nulls(len(piece), kind)
+    if name not in piece.schema.names:
+        return pa.nulls(len(piece), kind)
+    column = piece.column(name)
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_floating(column.type):  # a column of whole numbers with gaps, as pandas writes it
+        column = pc.floor(pc.if_else(pc.is_finite(column), column, None))
+    column = column.cast(kind)
+    return (
+        column if name == "age" else pc.if_else(pc.equal(pc.utf8_trim_whitespace(column), ""), None, column)
+    )
+
+
+def _with_principal(lists: pa.Array, principal: pa.Array) -> pa.Array:
+    """Each list with the stay's principal diagnosis at its end; a code counts once per stay in any case."""
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+    named = principal.is_valid().to_numpy(zero_copy_only=False)
+    offsets, flat = offsets_of(lengths + named), lists.flatten()
+    last = offsets[1:][named] - 1
+    listed = np.ones(offsets[-1], np.bool_)
+    listed[last] = False
+    source = np.empty(offsets[-1], np.int64)
+    source[listed] = np.arange(len(flat))
+    source[last] = len(flat) + np.flatnonzero(named)
+    values = pa.concat_arrays([flat, principal]).take(pa.array(source))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
 
 
 def in_order(

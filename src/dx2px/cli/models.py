@@ -56,7 +56,8 @@ Coded = Annotated[
     ),
 ]
 Codes = Annotated[
-    list[str], typer.Argument(metavar="CODES", help="Diagnoses, written as 428.0, 4280 or icd9cm:4280.")
+    list[str] | None,
+    typer.Argument(metavar="CODES", help="Diagnoses, written as 428.0, 4280 or icd9cm:4280."),
 ]
 
 
@@ -87,7 +88,7 @@ def models(json: AsJson = False) -> None:
 
 
 def recommend(
-    codes: Codes,
+    codes: Codes = None,
     model: ModelOption = None,
     top: Annotated[
         int | None, typer.Option(help="How many procedures to recommend.", min=1, show_default="5")
@@ -120,7 +121,7 @@ def recommend(
             "Give --top or --coverage, not both: the coverage decides how many procedures there are."
         )
     facts = _facts(principal, age, sex, admission, coded)
-    found = load_model(model).recommend(_split(codes), top or 5, coverage=coverage, map=map, **facts)
+    found = load_model(model).recommend(_split(codes or []), top or 5, coverage=coverage, map=map, **facts)
     if json:
         print_json(found.to_dict())
     else:
@@ -129,7 +130,7 @@ def recommend(
 
 
 def explain(
-    codes: Codes,
+    codes: Codes = None,
     model: ModelOption = None,
     procedures: Annotated[
         str | None,
@@ -166,7 +167,7 @@ def explain(
         _check_explanation(out)
     asked = _split([procedures]) if procedures else None
     facts = _facts(principal, age, sex, admission, coded)
-    found = load_model(model).explain(_split(codes), asked, top, map=map, plan=plan.value, **facts)  # type: ignore[arg-type]
+    found = load_model(model).explain(_split(codes or []), asked, top, map=map, plan=plan.value, **facts)  # type: ignore[arg-type]
     if out is not None:
         _save_explanation(found, out, theme)
         remark(f"The explanation is in {out}. {NOT_ADVICE}")

@@ -35,6 +35,8 @@ Numbers = NDArray[np.int32]
 
 AGES = (0, 1, 2, 5, 10, 15, 18, 25, 35, 45, 55, 65, 75, 85)  # first year of each band
 SEXES = ("F", "M")
+SEX_WORDS = {"f": 0, "female": 0, "m": 1, "male": 1}
+OLDEST = 130  # years; more is no age, such as the 999 that some files write for one that is missing
 LEAST_ADMISSIONS = 30  # training stays that a type of admission needs for a row of its own
 UNKNOWN = -1  # a number that is not known
 FACTS = ("principal", "age", "sex", "admission")  # the columns of a cohort that are evidence
@@ -221,17 +223,18 @@ class EvidenceLayout:
 
         `find` gives the row of a diagnosis, or None.
         """
+        admissions = {name: place for place, name in enumerate(self.admissions)}
         finders: dict[str, Callable[[str], int | None]] = {
-            "sex": dict(zip(SEXES, range(len(SEXES)), strict=True)).get,
-            "admission": {name: place for place, name in enumerate(self.admissions)}.get,
+            "sex": lambda text: SEX_WORDS.get(text.strip().lower()),
+            "admission": lambda text: admissions.get(text.strip().lower()),
         }
         found = {name: _numbered(columns[name], finders[name]) for name in finders if name in columns}
         if self.principal and "principal" in columns:
             found["principal"] = _numbered(columns["principal"], find, missing=OTHER)
         if "age" in columns:
-            ages = pc.fill_null(columns["age"].cast(pa.int64()), UNKNOWN)
-            bands = np.searchsorted(self.ages, ages.to_numpy(), side="right") - 1  # a negative age: UNKNOWN
-            found["age"] = bands.astype(np.int32)
+            ages = pc.fill_null(columns["age"].cast(pa.int64()), UNKNOWN).to_numpy()
+            bands = np.searchsorted(self.ages, ages, side="right") - 1  # a negative age: UNKNOWN
+            found["age"] = np.where(ages > OLDEST, UNKNOWN, bands).astype(np.int32)
         return Known.of(found, stays)
 
     def rows(self, diagnoses: Ragged, known: Known | None = None) -> Ragged:

@@ -78,8 +78,9 @@ class Trainer:
         self.layout = stays.layout() if config.takes_evidence else None
         assert config.batch_size is not None
         self.batches = stays.batches(config.batch_size, config.seed, self.layout)
-        self.data = stays.fingerprint()
-        self.learner = config.learner(_start(stays, config.epochs * len(self.batches), self.layout), device)
+        start = _start(stays, config.epochs * len(self.batches), self.layout)
+        self.data = _data(stays, start)
+        self.learner = config.learner(start, device)
         self.network = self.learner.network
         self.position = Position()
         self.best: Weights = {}
@@ -221,6 +222,15 @@ def _start(stays: TrainingStays, steps: int, layout: EvidenceLayout | None) -> S
     diagnoses, procedures = stays.counts
     rows = None if layout is None else stays.row_counts(layout)
     return Start(diagnoses, procedures, categories, len(stays), steps, layout, rows)
+
+
+def _data(stays: TrainingStays, start: Start) -> str:
+    """A hash of what is learned from: of the codes and, for a method that takes more, of how often each fact occurs."""
+    codes = stays.fingerprint()
+    if start.layout is None or start.row_counts is None:
+        return codes
+    facts = repr(start.layout).encode() + start.row_counts.tobytes()
+    return hashlib.sha256(codes.encode() + facts).hexdigest()
 
 
 def set_threads(threads: int) -> None:
