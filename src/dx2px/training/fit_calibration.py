@@ -30,6 +30,7 @@ COVERAGES = np.round(np.arange(0.5, 0.9951, 0.005), 3)
 _NEAR = 1.002  # if two stages fit almost equally well, the one with centred scores has smaller sets
 _RIDGE = 1e-3
 _NEWTON_STEPS = 50
+_NEARLY = 1e-15  # the least likelihood of what happened
 
 
 def fit_calibration(scores: Scores, diagnoses: Ragged, procedures: Ragged) -> Calibration:
@@ -71,8 +72,8 @@ def _stage(s: Doubles, coded: NDArray[np.bool_], centred: bool) -> Calibration:
 
 
 def log_loss(p: Doubles, coded: NDArray[np.bool_]) -> float:
-    """Minus the log likelihood."""
-    return -float(np.log(np.where(coded, p, 1 - p)).sum())
+    """Minus the log likelihood; what rounding made certain counts as nearly so."""
+    return -float(np.log(np.maximum(np.where(coded, p, 1 - p), _NEARLY)).sum())
 
 
 def slope_and_shift(z: Doubles, coded: NDArray[np.bool_]) -> tuple[float, float]:
