@@ -114,7 +114,7 @@ def test_differences_are_between_the_models_of_the_record(record: dict[str, Any]
 
 
 def test_alternatives_add_up_to_what_was_coded(record: dict[str, Any]) -> None:
-    """Every stay has exactly one of its two. So small a cohort may be too small to tell that they exclude each other."""
+    """Every stay has exactly one of its two. So few stays may be too few to tell that they exclude each other."""
     for found in record["models"][0]["alternatives"]:
         assert found["coded_per_stay"] == 1
         assert found["mean"] == pytest.approx(1, abs=0.1)
