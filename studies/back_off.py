@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from dx2px import Cohort, Model
 from dx2px.cohort.projection import project
 from dx2px.ragged import Ragged
-from dx2px.scoring.evidence import stay_rows
+from dx2px.scoring.cohort_evidence import stay_rows
 from dx2px.scoring.measured import learning_part
 from dx2px.scoring.metrics import Metrics, evaluate
 

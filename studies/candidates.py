@@ -19,8 +19,8 @@ from dx2px import Cohort, Model
 from dx2px.answers.shipped import model_path
 from dx2px.cohort.projection import project
 from dx2px.ragged import Ragged
+from dx2px.scoring.cohort_evidence import stay_rows
 from dx2px.scoring.coupling import CouplingScorer
-from dx2px.scoring.evidence import stay_rows
 from dx2px.scoring.ranking import top_l
 
 CANDIDATES = (10, 20, 50, 100)

@@ -26,7 +26,9 @@ from dx2px import Cohort, Trained
 from dx2px.methods.coupling import CouplingConfig, CouplingModel, CouplingTraining
 from dx2px.methods.coupling.withholding import Withholding
 from dx2px.ragged import Ragged
-from dx2px.scoring.evidence import FACTS, Evidence, EvidenceLayout, layout_of, stay_rows
+from dx2px.scoring.cohort_evidence import known_of, stay_rows
+from dx2px.scoring.evidence import Evidence, EvidenceLayout, layout_of
+from dx2px.scoring.known import FACTS
 from dx2px.scoring.metrics import BATCH, evaluate
 from dx2px.scoring.ranking import places
 from dx2px.scoring.reliability import reliability
@@ -115,7 +117,7 @@ def removed(trained: Trained, part: str, seed: int = 5) -> Iterator[float]:
     layout = layout_of(scorer)
     rows = several.diagnoses
     if layout is not None:
-        rows = layout.rows(several.diagnoses, layout.known(several).with_coded(rest))
+        rows = layout.rows(several.diagnoses, known_of(layout, several).with_coded(rest))
     scores = np.concatenate([scorer.scores(block) for block in rows.blocks(BATCH)])
     scores[rest.row_of_entry, rest.values] = -np.inf
     place = places(scores, np.arange(len(several)), gone)

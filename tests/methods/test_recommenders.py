@@ -15,7 +15,7 @@ from dx2px.cohort import Ragged
 from dx2px.errors import InputError
 from dx2px.methods import learner_class, recommender
 from dx2px.methods.baseline import Baseline
-from dx2px.scoring.evidence import stay_rows
+from dx2px.scoring.cohort_evidence import stay_rows
 from dx2px.scoring.folder import ModelFiles, read_folder, write_folder
 from dx2px.scoring.methods import METHODS
 from dx2px.scoring.metrics import evaluate

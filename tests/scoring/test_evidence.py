@@ -13,8 +13,10 @@ from dx2px.cohort.projection import project
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import InputError, ModelError
 from dx2px.ragged import Ragged
+from dx2px.scoring.cohort_evidence import known_of, layout_for, stay_rows
 from dx2px.scoring.coupling import CouplingScorer
-from dx2px.scoring.evidence import AGES, OTHER, UNKNOWN, EvidenceLayout, Known, stay_rows
+from dx2px.scoring.evidence import AGES, EvidenceLayout
+from dx2px.scoring.known import OTHER, UNKNOWN, Known
 from dx2px.scoring.segments import log_softmax
 
 
@@ -54,7 +56,7 @@ def titles(layout: EvidenceLayout, rows: Ragged, stay: int) -> list[str]:
 
 
 def test_each_fact_becomes_a_row_and_what_is_missing_none(layout: EvidenceLayout) -> None:
-    rows = layout.rows(FULL.diagnoses, layout.known(FULL))
+    rows = layout.rows(FULL.diagnoses, known_of(layout, FULL))
     assert titles(layout, rows, 0) == [
         "diagnosis 0",
         "diagnosis 1",
@@ -88,9 +90,9 @@ def test_coded_procedures_are_rows_and_are_found_again(layout: EvidenceLayout) -
 
 @pytest.mark.parametrize("age", [0, 1, 4, 5, 17, 18, 64, 65, 84, 85, 120])
 def test_an_age_falls_into_its_band(layout: EvidenceLayout, age: int) -> None:
-    band = layout.band(age)
+    band = int(layout.bands(np.array([age]))[0])
     assert AGES[band] <= age < (*AGES, 1000)[band + 1]
-    assert layout.known(cohort(age=[age, None, age])).facts[:, 1].tolist() == [band, UNKNOWN, band]
+    assert known_of(layout, cohort(age=[age, None, age])).facts[:, 1].tolist() == [band, UNKNOWN, band]
 
 
 def test_the_number_of_rows_is_that_of_what_they_stand_for(layout: EvidenceLayout) -> None:
@@ -100,10 +102,10 @@ def test_the_number_of_rows_is_that_of_what_they_stand_for(layout: EvidenceLayou
 
 def test_a_layout_has_rows_for_what_the_stays_say() -> None:
     many = FULL.subset(np.tile([0, 1, 2], 30))
-    found = EvidenceLayout.of_cohort(many)
+    found = layout_for(many)
     assert found.principal
     assert found.admissions == ("elective", "emergency", "rocket")
-    plain = EvidenceLayout.of_cohort(cohort(principal=[None, None, None]))
+    plain = layout_for(cohort(principal=[None, None, None]))
     assert not plain.principal
     assert plain.admissions == ()
 
@@ -113,7 +115,7 @@ def test_a_principal_diagnosis_that_the_model_does_not_know_is_known_to_be_anoth
 ) -> None:
     other = Vocabulary(("icd9cm:4019", "icd9cm:4280"))
     known = project(FULL, other, FULL.procedure_vocabulary).cohort
-    assert replace(layout, diagnoses=2).known(known).facts[:, 0].tolist() == [1, OTHER]
+    assert known_of(replace(layout, diagnoses=2), known).facts[:, 0].tolist() == [1, OTHER]
 
 
 def drawn(layout: EvidenceLayout) -> CouplingScorer:
@@ -129,7 +131,9 @@ def drawn(layout: EvidenceLayout) -> CouplingScorer:
 def test_a_coded_procedure_is_no_question_and_the_rest_adds_up(layout: EvidenceLayout) -> None:
     scorer = drawn(layout)
     assert scorer.layout == layout
-    rows = layout.rows(FULL.diagnoses, layout.known(FULL).with_coded(Ragged.from_lists([[1], [], [0, 2]])))
+    rows = layout.rows(
+        FULL.diagnoses, known_of(layout, FULL).with_coded(Ragged.from_lists([[1], [], [0, 2]]))
+    )
     scores = scorer.scores(rows)
     assert np.isneginf(scores).tolist() == [[False, True, False], [False] * 3, [True, False, True]]
     pi = scorer.coupling(rows)

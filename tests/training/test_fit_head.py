@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dx2px.methods.estimator import ProcedureRecommender
 from dx2px.ragged import Ragged, offsets_of
-from dx2px.scoring.evidence import stay_rows
+from dx2px.scoring.cohort_evidence import stay_rows
 from dx2px.scoring.folder import halved
 from dx2px.scoring.per_procedure import per_procedure
 from dx2px.training import fit_head

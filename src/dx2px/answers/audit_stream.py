@@ -36,7 +36,7 @@ from dx2px.answers.population import even_batches, facts_of, in_order
 from dx2px.codes import title
 from dx2px.errors import CodeError
 from dx2px.ragged import Ragged, offsets_of
-from dx2px.scoring.evidence import Known
+from dx2px.scoring.known import Known
 
 AUDITED = ("stay_id", "diagnoses", "procedures")
 UNSUPPORTED, MISSING = "unsupported", "missing"

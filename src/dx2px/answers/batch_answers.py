@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dx2px.answers.even_blocks import EvenBlock, EvenBlocks
 from dx2px.answers.model import Model
 from dx2px.ragged import Ragged, offsets_of
-from dx2px.scoring.evidence import Known
+from dx2px.scoring.known import Known
 from dx2px.scoring.ranking import top_l
 from dx2px.scoring.segments import Floats
 

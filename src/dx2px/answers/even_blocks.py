@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from dx2px.answers.encoding import StayEncoder
 from dx2px.answers.model import Model
 from dx2px.ragged import Ragged
-from dx2px.scoring.evidence import FACTS, Known, layout_of
+from dx2px.scoring.evidence import layout_of
+from dx2px.scoring.known import FACTS, Known
 from dx2px.scoring.scorer import BLOCK, Scorer
 
 

@@ -14,8 +14,9 @@ from dx2px.answers.lookup import Found, Lookup
 from dx2px.answers.results import EvidenceRow
 from dx2px.errors import InputError, ModelError
 from dx2px.ragged import Index, Ragged
-from dx2px.scoring.evidence import OLDEST as OLDEST  # also for those who ask
-from dx2px.scoring.evidence import OTHER, SEX_WORDS, UNKNOWN, EvidenceLayout, Known
+from dx2px.scoring.evidence import OLDEST as OLDEST
+from dx2px.scoring.evidence import SEX_WORDS, EvidenceLayout
+from dx2px.scoring.known import OTHER, UNKNOWN, Known
 
 
 class Facts(TypedDict, total=False):
@@ -137,7 +138,7 @@ def _tells(value: object) -> bool:
 def _band(age: Any, layout: EvidenceLayout) -> int:
     if isinstance(age, bool) or not isinstance(age, Real) or not 0 <= float(age) <= OLDEST:
         raise InputError(f"The age must be a number of years from 0 to {OLDEST}.")
-    return layout.band(float(age))
+    return int(layout.bands(np.array([age]))[0])
 
 
 def _sex(sex: str) -> int:

@@ -32,7 +32,7 @@ from dx2px.answers.encoding import CODE_LISTS, check_code_lists
 from dx2px.answers.model import Model
 from dx2px.errors import InputError
 from dx2px.ragged import offsets_of
-from dx2px.scoring.evidence import FACTS
+from dx2px.scoring.known import FACTS
 from dx2px.scoring.scorer import BLOCK
 
 STAYS = 16 * BLOCK  # per batch: enough that threads seldom wait for each other, few enough for the memory

@@ -62,7 +62,7 @@ def evaluate(
       dx2px evaluate nhds2010 C.parquet --json
     """
     from dx2px.cohort import Cohort
-    from dx2px.scoring.evidence import stay_rows, told_facts
+    from dx2px.scoring.cohort_evidence import stay_rows, told_facts
     from dx2px.scoring.measured import measured_part
     from dx2px.scoring.metrics import evaluate as measure
 

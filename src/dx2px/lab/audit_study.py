@@ -28,7 +28,7 @@ from dx2px.cohort import Cohort
 from dx2px.lab.bootstrap import Interval, Resamples
 from dx2px.lab.planted_mistakes import KINDS, Indices, Marks, Mistakes, coded_procedures
 from dx2px.ragged import Ragged, offsets_of
-from dx2px.scoring.evidence import stay_rows
+from dx2px.scoring.cohort_evidence import stay_rows
 from dx2px.scoring.metrics import BATCH
 from dx2px.scoring.segments import Doubles, Floats
 

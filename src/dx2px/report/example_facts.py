@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from dx2px.answers.facts import Facts
 from dx2px.cohort import Cohort
-from dx2px.scoring.evidence import FACTS, SEXES, UNKNOWN, EvidenceLayout
+from dx2px.scoring.cohort_evidence import known_of
+from dx2px.scoring.evidence import SEXES, EvidenceLayout
+from dx2px.scoring.known import FACTS, UNKNOWN
 from dx2px.scoring.subgroups import SMALLEST
 
 RULE = (
@@ -31,7 +33,7 @@ def shown_facts(layout: EvidenceLayout | None, stays: Cohort, rows: Sequence[int
     """What may be told about each of some stays of the measured ones."""
     if layout is None:
         return [Facts() for _ in rows]
-    facts = _listed(layout.known(stays).facts, stays)  # (i, 4)
+    facts = _listed(known_of(layout, stays).facts, stays)  # (i, 4)
     return [_facts(layout, stays, _told(facts, row)) for row in rows]
 
 

@@ -26,92 +26,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dx2px.errors import InputError, ModelError
-from dx2px.ragged import Ragged, joined, offsets_of
+from dx2px.errors import ModelError
+from dx2px.ragged import Ragged, offsets_of
+from dx2px.scoring.known import OTHER, UNKNOWN, Known, Numbers
 from dx2px.scoring.scorer import Scorer
 
 Evidence = Literal["codes", "stay"]
-Numbers = NDArray[np.int32]
 
 AGES = (0, 1, 2, 5, 10, 15, 18, 25, 35, 45, 55, 65, 75, 85)  # first year of each band
 SEXES = ("F", "M")
 SEX_WORDS = {"f": 0, "female": 0, "m": 1, "male": 1}
 OLDEST = 130  # years; more is no age, such as the 999 that some files write for one that is missing
-LEAST_ADMISSIONS = 30  # training stays that a type of admission needs for a row of its own
-UNKNOWN = -1  # a number that is not known
-FACTS = ("principal", "age", "sex", "admission")  # the columns of a cohort that are evidence
-OTHER = -2  # a principal diagnosis that is known to be none of the model's
 _BACKGROUND, _OTHER_PRINCIPAL, _PEOPLE = 0, 1, 2  # places in the context rows
-
-
-class Codes(Protocol):
-    """A vocabulary: numbered codes."""
-
-    def __len__(self) -> int: ...
-
-    def get(self, code: str, /) -> int | None:
-        """The number of a code, if it has one."""
-
-
-class Stays(Protocol):
-    """What evidence is made of; a `dx2px.cohort.Cohort` has it."""
-
-    def __len__(self) -> int: ...
-
-    @property
-    def diagnoses(self) -> Ragged: ...
-
-    @property
-    def diagnosis_vocabulary(self) -> Codes: ...
-
-    @property
-    def procedure_vocabulary(self) -> Codes: ...
-
-    @property
-    def context(self) -> pa.Table | None: ...
-
-
-@dataclass(frozen=True, eq=False)
-class Known:
-    """What is known about each of some stays.
-
-    Attributes:
-        facts: A column each for the principal diagnosis, the age band, the sex and the type of admission, as numbers;
-            `UNKNOWN` where one is not known, `OTHER` for a principal diagnosis that is none of the model's.
-        coded: The procedures that are coded already.
-    """
-
-    facts: Numbers  # (i, 4)
-    coded: Ragged
-
-    @classmethod
-    def of(cls, facts: Mapping[str, Numbers], stays: int) -> Known:
-        """From some of the facts, by name; no procedure counts as coded."""
-        unknown = np.full(stays, UNKNOWN, np.int32)
-        columns = np.stack([facts.get(name, unknown) for name in FACTS], axis=1)
-        return cls(columns, Ragged(np.zeros(stays + 1, np.int64), unknown[:0]))
-
-    @classmethod
-    def nothing(cls, stays: int) -> Known:
-        """No evidence besides the diagnoses."""
-        return cls.of({}, stays)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Known]) -> Known:
-        """The stays of all parts, one after the other."""
-        return cls(np.concatenate([part.facts for part in parts]), joined([part.coded for part in parts]))
-
-    def take(self, rows: NDArray[np.integer]) -> Known:
-        """The given stays, in the given order."""
-        return Known(self.facts[rows], self.coded.take(rows))
-
-    def without(self, hidden: NDArray[np.bool_]) -> Known:
-        """With the facts unknown that are marked, (i, 4)."""
-        return Known(np.where(hidden, np.int32(UNKNOWN), self.facts), self.coded)
-
-    def with_coded(self, coded: Ragged) -> Known:
-        """With these procedures coded already."""
-        return Known(self.facts, coded)
 
 
 @dataclass(frozen=True)
@@ -140,18 +66,6 @@ class EvidenceLayout:
     principal: bool = False
     admissions: tuple[str, ...] = ()
     ages: tuple[int, ...] = AGES
-
-    @classmethod
-    def of_cohort(cls, stays: Stays) -> Self:
-        """The layout for a model that learns from these stays: rows for whatever they say about themselves."""
-        columns = _columns(stays)
-        admissions: tuple[str, ...] = ()
-        if "admission" in columns:
-            found = pc.value_counts(columns["admission"].combine_chunks().cast("string")).to_pylist()
-            frequent = (one["values"] for one in found if one["counts"] >= LEAST_ADMISSIONS)
-            admissions = tuple(sorted(name for name in frequent if name is not None))
-        sizes = len(stays.diagnosis_vocabulary), len(stays.procedure_vocabulary)
-        return cls(*sizes, _says_something(columns, "principal"), admissions)
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Self | None:
@@ -189,11 +103,10 @@ class EvidenceLayout:
         """The row that every stay has."""
         return self.starts[2] + _BACKGROUND
 
-    def band(self, age: float) -> int:
-        """The band of an age in years."""
-        if not age >= 0:
-            raise InputError("The age must be a number of years, 0 or more.")
-        return int(np.searchsorted(self.ages, age, side="right")) - 1
+    def bands(self, ages: NDArray[Any]) -> Numbers:
+        """The band of each age in years; `UNKNOWN` for what is no age."""
+        bands = np.searchsorted(self.ages, ages, side="right") - 1  # of a negative age: UNKNOWN
+        return np.where(ages > OLDEST, UNKNOWN, bands).astype(np.int32)
 
     @cached_property
     def context_rows(self) -> tuple[ContextRow, ...]:
@@ -211,11 +124,6 @@ class EvidenceLayout:
         other = ContextRow("principal", "principal:other", "another principal diagnosis")
         return background, other, *people, *admissions
 
-    def known(self, stays: Stays) -> Known:
-        """What a cohort says about its stays; no procedure counts as coded."""
-        vocabulary = stays.diagnosis_vocabulary
-        return self.known_from(len(stays), _columns(stays), lambda code: vocabulary.get(code))
-
     def known_from(
         self, stays: int, columns: Mapping[str, pa.ChunkedArray | pa.Array], find: Callable[[str], int | None]
     ) -> Known:
@@ -232,9 +140,7 @@ class EvidenceLayout:
         if self.principal and "principal" in columns:
             found["principal"] = _numbered(columns["principal"], find, missing=OTHER)
         if "age" in columns:
-            ages = pc.fill_null(columns["age"].cast(pa.int64()), UNKNOWN).to_numpy()
-            bands = np.searchsorted(self.ages, ages, side="right") - 1  # a negative age: UNKNOWN
-            found["age"] = np.where(ages > OLDEST, UNKNOWN, bands).astype(np.int32)
+            found["age"] = self.bands(pc.fill_null(columns["age"].cast(pa.int64()), UNKNOWN).to_numpy())
         return Known.of(found, stays)
 
     def rows(self, diagnoses: Ragged, known: Known | None = None) -> Ragged:
@@ -276,23 +182,6 @@ def layout_of(scorer: Scorer) -> EvidenceLayout | None:
     return scorer.layout if isinstance(scorer, TakesEvidence) else None
 
 
-def stay_rows(scorer: Scorer, stays: Stays, evidence: Evidence = "stay") -> Ragged:
-    """What a scorer is asked about stays: their diagnoses and, with `stay`, all else it can use."""
-    layout = layout_of(scorer)
-    if layout is None:
-        return stays.diagnoses
-    return layout.rows(stays.diagnoses, layout.known(stays) if evidence == "stay" else None)
-
-
-def told_facts(scorer: Scorer, stays: Stays) -> tuple[str, ...]:
-    """The facts, by name, that some of these stays tell and that a scorer takes."""
-    layout = layout_of(scorer)
-    if layout is None:
-        return ()
-    told = (layout.known(stays).facts != UNKNOWN).any(axis=0)
-    return tuple(name for name, some in zip(FACTS, told, strict=True) if some)
-
-
 def _settings(found: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Ages and admissions, as `EvidenceLayout.to_dict` wrote them."""
     lists = (
@@ -308,15 +197,6 @@ def _settings(found: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:
 
 def _all(values: Any, kind: type) -> bool:
     return isinstance(values, Sequence) and all(type(value) is kind for value in values)
-
-
-def _columns(stays: Stays) -> Mapping[str, Any]:
-    table = stays.context
-    return {} if table is None else {name: table.column(name) for name in table.column_names}
-
-
-def _says_something(columns: Mapping[str, Any], name: str) -> bool:
-    return name in columns and columns[name].null_count < len(columns[name])
 
 
 def _numbered(

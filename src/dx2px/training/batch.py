@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dx2px.errors import InputError
 from dx2px.ragged import Ragged
-from dx2px.scoring.evidence import Known
+from dx2px.scoring.known import Known
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dx2px.cohort import Cohort
 from dx2px.ragged import Ragged
-from dx2px.scoring.evidence import Known
+from dx2px.scoring.known import Known
 from dx2px.training.batch import Batch, Share
 
 Rows = NDArray[np.int64]

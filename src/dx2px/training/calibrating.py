@@ -21,7 +21,8 @@ import torch
 from dx2px.cohort import Cohort, Ragged
 from dx2px.ragged import joined
 from dx2px.scoring.calibration import Calibration
-from dx2px.scoring.evidence import Evidence, EvidenceLayout, layout_of, stay_rows
+from dx2px.scoring.cohort_evidence import known_of, stay_rows
+from dx2px.scoring.evidence import Evidence, EvidenceLayout, layout_of
 from dx2px.scoring.metrics import Scores
 from dx2px.scoring.points import scored_pairs
 from dx2px.scoring.scorer import Scorer
@@ -56,7 +57,7 @@ def _mixed_rows(layout: EvidenceLayout | None, stays: Cohort) -> Ragged:
     if layout is None:
         return stays.diagnoses
     alone = (np.arange(len(stays)) % 2 == 0)[:, None]
-    return layout.rows(stays.diagnoses, layout.known(stays).without(alone))
+    return layout.rows(stays.diagnoses, known_of(layout, stays).without(alone))
 
 
 def _both_ways(scorer: Scorer, stays: Cohort) -> tuple[Scores, Ragged, Ragged]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dx2px.cohort import Cohort, Ragged
 from dx2px.scoring.calibration import Calibration, Completion, sigmoid
+from dx2px.scoring.cohort_evidence import known_of
 from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.scoring.folder import halved
 from dx2px.scoring.head import COMPLETION, Head
@@ -45,7 +46,7 @@ class _Asked:
         cls, stage: Calibration, layout: EvidenceLayout, scores: Scores, stays: Cohort, seed: int
     ) -> _Asked:
         shown, left = shown_and_left(stays.procedures, np.random.default_rng(seed))
-        rows = layout.rows(stays.diagnoses, layout.known(stays).with_coded(shown))
+        rows = layout.rows(stays.diagnoses, known_of(layout, stays).with_coded(shown))
         z = np.concatenate([stage.log_odds(scores(block)) for block in rows.blocks(BATCH)])
         return cls(z, ~shown.indicator(layout.procedures), shown.lengths, left)
 

@@ -14,7 +14,8 @@ from torch import nn
 
 from dx2px.cohort import Cohort
 from dx2px.errors import InputError
-from dx2px.scoring.evidence import EvidenceLayout, stay_rows
+from dx2px.scoring.cohort_evidence import stay_rows
+from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.scoring.folder import halved
 from dx2px.scoring.methods import scorer_of
 from dx2px.scoring.metrics import evaluate

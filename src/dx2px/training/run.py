@@ -15,7 +15,8 @@ from dx2px.cohort import Cohort, CohortStream, Split, SplitBy, split_cohort
 from dx2px.cohort.fingerprint import fingerprint
 from dx2px.errors import InputError
 from dx2px.scoring.calibration import Calibration
-from dx2px.scoring.evidence import Evidence, layout_of, stay_rows, told_facts
+from dx2px.scoring.cohort_evidence import stay_rows, told_facts
+from dx2px.scoring.evidence import Evidence, layout_of
 from dx2px.scoring.folder import ModelFiles, write_folder
 from dx2px.scoring.measured import DATA_KEY, measured_record
 from dx2px.scoring.metrics import Metrics, evaluate

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from dx2px.cohort import Cohort, Vocabulary
 from dx2px.cohort.fingerprint import fingerprint
-from dx2px.scoring.evidence import FACTS, EvidenceLayout
+from dx2px.scoring.cohort_evidence import known_of, layout_for
+from dx2px.scoring.evidence import EvidenceLayout
+from dx2px.scoring.known import FACTS
 from dx2px.training.batches import Batches, BatchSource, Rows
 
 Counts = NDArray[np.int64]
@@ -72,7 +74,7 @@ class HeldStays:
 
     def layout(self) -> EvidenceLayout:
         """The rows of evidence that the training stays call for."""
-        return EvidenceLayout.of_cohort(self.cohort.subset(self.rows))
+        return layout_for(self.cohort.subset(self.rows))
 
     def row_counts(self, layout: EvidenceLayout) -> Counts:
         """Training stays that can show each row of evidence."""
@@ -80,13 +82,13 @@ class HeldStays:
 
     def batches(self, size: int, seed: int, layout: EvidenceLayout | None = None) -> Batches:
         """The batches of each epoch, drawn from all rows."""
-        known = None if layout is None else layout.known(self.cohort)
+        known = None if layout is None else known_of(layout, self.cohort)
         return Batches(self.cohort, self.rows, size, seed, known)
 
 
 def row_counts(stays: Cohort, layout: EvidenceLayout) -> Counts:
     """Stays that can show each row of evidence: any procedure may count as coded, any fact be withheld."""
-    known = layout.known(stays).with_coded(stays.procedures)
+    known = known_of(layout, stays).with_coded(stays.procedures)
     withheld = [known, *(known.without(np.array(FACTS) == name) for name in FACTS)]
     counts: Counts = np.max(
         [layout.rows(stays.diagnoses, one).counts(layout.size) for one in withheld], axis=0

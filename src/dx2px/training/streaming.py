@@ -22,7 +22,9 @@ from dx2px.cohort.file import CODE_LISTS
 from dx2px.cohort.fingerprint import stream_fingerprint
 from dx2px.cohort.splits import TEST
 from dx2px.ragged import joined
-from dx2px.scoring.evidence import EvidenceLayout, Known
+from dx2px.scoring.cohort_evidence import known_of, layout_for
+from dx2px.scoring.evidence import EvidenceLayout
+from dx2px.scoring.known import Known
 from dx2px.training.batch import Batch
 from dx2px.training.batches import WHOLE, Cut, cut_batch
 from dx2px.training.stays import Counts, row_counts
@@ -82,14 +84,14 @@ class StreamedStays:
             diagnoses, procedures = (lists.take(training) for lists in self.stream.group(number, CODE_LISTS))
             return diagnoses, procedures, None
         stays = self._stays(number)
-        return stays.diagnoses, stays.procedures, layout.known(stays)
+        return stays.diagnoses, stays.procedures, known_of(layout, stays)
 
     def layout(self) -> EvidenceLayout:
         """The rows of evidence that the first training stays call for, as many as a buffer has."""
         ends = np.cumsum(self.group_sizes)
         number = int(np.searchsorted(ends, self.buffer)) + 1
         first = np.concatenate([self._starts[n] + self._training(n) for n in range(min(number, len(ends)))])
-        return EvidenceLayout.of_cohort(self.stream.subset(first))
+        return layout_for(self.stream.subset(first))
 
     def row_counts(self, layout: EvidenceLayout) -> Counts:
         """Training stays that can show each row of evidence; reads the file once."""

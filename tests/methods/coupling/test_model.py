@@ -12,8 +12,8 @@ from dx2px.cohort import Cohort
 from dx2px.lab.synthetic import PRESETS, generate
 from dx2px.methods import recommender
 from dx2px.methods.coupling import CouplingConfig, CouplingModel, CouplingTraining
+from dx2px.scoring.cohort_evidence import stay_rows
 from dx2px.scoring.coupling import CouplingScorer
-from dx2px.scoring.evidence import stay_rows
 from dx2px.training.run import Trained, learn
 
 

@@ -8,7 +8,8 @@ import pytest
 from dx2px.errors import InputError
 from dx2px.methods.coupling.withholding import Withholding
 from dx2px.ragged import Ragged, offsets_of
-from dx2px.scoring.evidence import EvidenceLayout, Known
+from dx2px.scoring.evidence import EvidenceLayout
+from dx2px.scoring.known import Known
 
 STAYS = 4000
 LAYOUT = EvidenceLayout(20, 90, principal=True, admissions=("elective",))

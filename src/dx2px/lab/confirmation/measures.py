@@ -18,7 +18,9 @@ from dx2px.cohort import Cohort, Ragged
 from dx2px.errors import InputError
 from dx2px.lab.bootstrap import Resamples
 from dx2px.lab.confirmation.removal import Removal
-from dx2px.scoring.evidence import Evidence, Known, layout_of, stay_rows
+from dx2px.scoring.cohort_evidence import known_of, stay_rows
+from dx2px.scoring.evidence import Evidence, layout_of
+from dx2px.scoring.known import Known
 from dx2px.scoring.metrics import AT, BATCH, Metrics, evaluate_ranking
 from dx2px.scoring.per_procedure import per_procedure
 from dx2px.scoring.ranking import top_l
@@ -52,7 +54,7 @@ class Asked:
         layout = layout_of(self.trained.scorer)
         rows = stays.diagnoses
         if layout is not None:
-            known = layout.known(stays) if self.evidence == "stay" else Known.nothing(len(stays))
+            known = known_of(layout, stays) if self.evidence == "stay" else Known.nothing(len(stays))
             rows = layout.rows(stays.diagnoses, known.with_coded(shown))
         s = self._scores(rows)
         s[shown.row_of_entry, shown.values] = -np.inf

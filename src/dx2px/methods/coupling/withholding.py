@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from dx2px.errors import InputError
 from dx2px.ragged import Ragged
-from dx2px.scoring.evidence import EvidenceLayout, Known
+from dx2px.scoring.evidence import EvidenceLayout
+from dx2px.scoring.known import Known
 
 _PLACES = 64  # procedures of a stay after which the random numbers repeat
 

@@ -30,7 +30,7 @@ from dx2px.report.example_facts import shown_facts
 from dx2px.report.examples import choose_stays
 from dx2px.report.neighbourhoods import Sharing, neighbourhoods
 from dx2px.report.page.landmarks import landmarks
-from dx2px.scoring.evidence import stay_rows, told_facts
+from dx2px.scoring.cohort_evidence import stay_rows, told_facts
 from dx2px.scoring.measured import Measured, measured_part
 from dx2px.scoring.metrics import AT, Metrics, evaluate, evaluate_ranking
 from dx2px.scoring.ranking import top_l
