@@ -26,12 +26,13 @@ from dx2px import Cohort, Trained
 from dx2px.methods.coupling import CouplingConfig, CouplingModel, CouplingTraining
 from dx2px.methods.coupling.withholding import Withholding
 from dx2px.ragged import Ragged
-from dx2px.scoring.cohort_evidence import known_of, stay_rows
-from dx2px.scoring.evidence import Evidence, EvidenceLayout, layout_of
+from dx2px.scoring.cohort_evidence import known_of, layout_for, stay_rows
+from dx2px.scoring.evidence import Evidence, layout_of
 from dx2px.scoring.known import FACTS
 from dx2px.scoring.metrics import BATCH, evaluate
 from dx2px.scoring.ranking import places
 from dx2px.scoring.reliability import reliability
+from dx2px.training import stays as training_stays
 from dx2px.training.run import SplitConfig, learn
 from kept import Record, Runs, kept, spread_cells
 
@@ -88,8 +89,7 @@ def _ages(ages: tuple[int, ...] | None) -> AbstractContextManager[object]:
     """Let layouts have these bands of age."""
     if ages is None:
         return nullcontext()
-    of_cohort = EvidenceLayout.of_cohort
-    return patch.object(EvidenceLayout, "of_cohort", lambda stays: replace(of_cohort(stays), ages=ages))
+    return patch.object(training_stays, "layout_for", lambda stays: replace(layout_for(stays), ages=ages))
 
 
 def measured(trained: Trained, part: str) -> Record:

@@ -15,7 +15,7 @@ from dx2px.scoring.reliability import Agreement, Coverage, Reliability
 
 BINS = Agreement(np.array([0.01, 0.1, 0.5]), np.array([0.0, 0.12, 0.45]), np.array([9, 9, 9]), slope=0.97)
 TOP = Agreement(np.array([0.2, 0.6]), np.array([0.25, 0.55]), np.array([5, 5]), slope=None)
-NOTHING = PerProcedure(1.0, 0.5, (), None, None, 0)
+NOTHING = PerProcedure(1.0, 0.5, (), None, None, None, 0)
 TRUST = Reliability(1234, BINS, TOP, (Coverage(0.9, 0.91, 4.5),), NOTHING)
 
 

@@ -35,8 +35,18 @@ def test_right_probabilities_show_the_gap_of_chance_and_no_more() -> None:
     assert len(found.gaps) == 150
     assert found.mean_gap == pytest.approx(found.by_chance, rel=0.2)
     assert found.expected_over_observed is not None
+    assert found.expected_over_observed == pytest.approx(found.ratio_by_chance, abs=0.01)
     low, high = found.expected_over_observed
     assert 0.95 < low < 1 < high < 1.05
+
+
+def test_few_stays_leave_more_to_chance_and_only_what_is_counted_is_judged() -> None:
+    """40 stays expected of each: chance alone makes 30 to 50 of them, and those with fewer than 30 are left out."""
+    rng = np.random.default_rng(0)
+    p = np.full((4000, 800), 0.01)
+    found = per_procedure(p, rng.random(p.shape) < p)
+    assert found.expected_over_observed == pytest.approx(found.ratio_by_chance, abs=0.05)
+    assert found.ratio_by_chance == pytest.approx((40 / 50.5, 40 / 31), abs=0.05)
 
 
 def test_an_average_that_is_right_hides_procedures_that_are_not() -> None:

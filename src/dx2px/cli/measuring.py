@@ -141,9 +141,11 @@ def _show_procedures(found: PerProcedure) -> None:
     if found.mean_gap is not None and found.by_chance is not None:
         gap = f"{100 * found.mean_gap:.1f} points (by chance {100 * found.by_chance:.1f})"
         rows.append([f"predicted and observed differ at {NOTICED:.0%} and more, mean", gap])
-    if found.expected_over_observed is not None:
-        low, high = found.expected_over_observed
-        rows.append(["expected / observed stays, 5 to 95 % of procedures", f"{low:.2f} to {high:.2f}"])
+    if found.expected_over_observed is not None and found.ratio_by_chance is not None:
+        ratios, chance = (
+            f"{low:.2f} to {high:.2f}" for low, high in (found.expected_over_observed, found.ratio_by_chance)
+        )
+        rows.append(["expected / observed stays, 5 to 95 % of procedures", f"{ratios} (by chance {chance})"])
     print_table("Procedure by procedure", ["measure", "value"], rows)
 
 

@@ -3,7 +3,8 @@
 For each procedure, over the stays that give it a probability of 30 % or more (the ones that a user notices), the gap is
 the distance between the mean probability and the share coded. Expected over observed is the sum of its probabilities
 over the number of stays that have it. Only procedures with at least `LEAST` stays are counted, on either measure, but
-some distance is left to chance: `by_chance` is the mean gap that right probabilities would show on these stays.
+some distance is left to chance: `by_chance` is the mean gap that right probabilities would show on these stays, and
+`ratio_by_chance` is what expected over observed would be then.
 
 Log loss and Brier score are sums over the procedures of a stay, averaged over stays: lower is better.
 
@@ -13,6 +14,7 @@ Axes: i stays, p procedures.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,9 @@ from dx2px.scoring.segments import Doubles
 NOTICED = 0.3  # the probability from which on a gap is measured
 LEAST = 30  # stays, below which a share says little
 _MEAN_OF_HALF_NORMAL = np.sqrt(2 / np.pi)
+_DRAWS = np.array(
+    [NormalDist().inv_cdf((n + 0.5) / 100) for n in range(100)]
+)  # a normal distribution, evenly
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,7 @@ class PerProcedure:
         gaps: Every procedure with enough stays at `NOTICED` or more, the widest gap first.
         by_chance: The mean gap that right probabilities would show on these stays.
         expected_over_observed: The 5 % and 95 % quantiles over procedures with enough stays; None without any.
+        ratio_by_chance: The same two quantiles if the probabilities were right.
         counted: How many procedures `expected_over_observed` is of.
     """
 
@@ -58,6 +64,7 @@ class PerProcedure:
     gaps: tuple[ProcedureGap, ...]
     by_chance: float | None
     expected_over_observed: tuple[float, float] | None
+    ratio_by_chance: tuple[float, float] | None
     counted: int
 
     @property
@@ -91,14 +98,22 @@ def per_procedure(probability: Doubles, coded: NDArray[np.bool_]) -> PerProcedur
             gaps.append(ProcedureGap(procedure, stays, float(own.mean()), observed))
             chances.append(np.sqrt((own * (1 - own)).sum()) / stays)
     expected, observed_stays = p.sum(axis=0), coded.sum(axis=0)  # (p,) (p,)
-    enough = observed_stays >= LEAST
-    ratios = expected[enough] / observed_stays[enough]
-    low_high = np.quantile(ratios, [0.05, 0.95]).tolist() if enough.any() else None
+    by_chance = np.round(expected + np.sqrt((p * (1 - p)).sum(axis=0)) * _DRAWS[:, None])  # (draws, p)
     return PerProcedure(
         log_loss=float(surprise.mean()),
         brier=float(((p - coded) ** 2).sum(axis=1).mean()),
         gaps=tuple(sorted(gaps, key=lambda one: (-one.gap, one.procedure))),
         by_chance=float(np.mean(chances) * _MEAN_OF_HALF_NORMAL) if chances else None,
-        expected_over_observed=None if low_high is None else (low_high[0], low_high[1]),
-        counted=int(enough.sum()),
+        expected_over_observed=_ratios(expected, observed_stays),
+        ratio_by_chance=_ratios(np.broadcast_to(expected, by_chance.shape), by_chance),
+        counted=int((observed_stays >= LEAST).sum()),
     )
+
+
+def _ratios(expected: Doubles, observed: NDArray[Any]) -> tuple[float, float] | None:
+    """The 5 % and 95 % quantiles of expected over observed, where enough is observed."""
+    enough = observed >= LEAST
+    if not enough.any():
+        return None
+    low, high = np.quantile(expected[enough] / observed[enough], [0.05, 0.95]).tolist()
+    return low, high

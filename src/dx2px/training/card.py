@@ -176,11 +176,14 @@ def _procedures_section(found: Mapping[str, Any]) -> list[str]:
             f"({found['measured']} procedures with {found['least_stays']} such stays or more; {chance:.1f} points "
             "would be chance)."
         )
-    if found["expected_over_observed"] is not None:
-        low, high = found["expected_over_observed"]
+    if found["expected_over_observed"] is not None and found["ratio_by_chance"] is not None:
+        ratios, chance = (
+            f"{low:.2f} to {high:.2f}"
+            for low, high in (found["expected_over_observed"], found["ratio_by_chance"])
+        )
         lines.append(
-            f"Expected over observed number of stays, 5 to 95 % of {found['counted']} procedures: "
-            f"{low:.2f} to {high:.2f}."
+            f"Expected over observed number of stays, 5 to 95 % of {found['counted']} procedures: {ratios} "
+            f"({chance} would be chance)."
         )
     return [" ".join(lines), ""]
 

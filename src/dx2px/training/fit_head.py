@@ -29,7 +29,7 @@ from dx2px.scoring.segments import Floats
 from dx2px.training.fit_calibration import conformal_thresholds, log_loss, slope_and_shift
 
 MOST_PAIRS = 50_000_000  # of training stay and procedure; with more, evenly spread stays are used
-FACTORS, STEPS, STAYS, RATE = 16, 600, 500, 0.02
+FACTORS, STEPS, STAYS, RATE = 32, 1200, 500, 0.02
 _RIDGE = {"k": 5.0, "a": 0.5, "q": 5.0}  # per unit², against the loss of all stays together
 _SPREAD = 0.3  # deviation of W at the start
 
