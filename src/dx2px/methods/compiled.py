@@ -33,3 +33,13 @@ def parallel(function: Function) -> Function:
     return cast(
         Function, numba.njit(cache=True, fastmath=_MATH, error_model="numpy", parallel=True)(function)
     )
+
+
+def threaded(function: Function) -> Function:
+    """`compiled`, without Python's lock, so that other threads may run meanwhile."""
+    return cast(Function, numba.njit(cache=True, fastmath=_MATH, error_model="numpy", nogil=True)(function))
+
+
+def inlined(function: Function) -> Function:
+    """For a formula inside a loop that is to be vectorised."""
+    return cast(Function, numba.njit(inline="always")(function))

@@ -5,7 +5,9 @@ Several processes that share a batch must draw as one process would: each draws 
 
 from __future__ import annotations
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from dx2px.ragged import Offset
@@ -27,10 +29,9 @@ class SharedDraws:
         self._lengths = torch.bincount(row[keep], minlength=len(lengths))
         return keep[self._entries_of(lengths)]
 
-    def features(self, size: int, keep: float, dtype: torch.dtype) -> Tensor:
-        """Ones with probability `keep`, else zeros, for each entry of these stays and each of `size` features."""
-        whole = torch.empty(int(self._lengths.sum()), size, dtype=dtype)
-        return whole.bernoulli_(keep, generator=self._generator)[self._entries_of(self._lengths)]
+    def keys(self) -> Tensor:
+        """A random number for each entry of these stays."""
+        return _keys(int(self._lengths.sum()), self._generator)[self._entries_of(self._lengths)]
 
     def _entries_of(self, lengths: Tensor) -> slice:
         start = int(lengths[: self._own.start].sum())
@@ -49,10 +50,11 @@ def kept_entries(row: Tensor, lengths: Tensor, share: float, source: Source) -> 
     return keep | (left == 0)[row]
 
 
-def kept_features(x: Tensor, dropout: float, source: Source) -> Tensor:
-    """A mask of zeros and 1/(1 − dropout)."""
-    if isinstance(source, SharedDraws):
-        drawn = source.features(x.shape[1], 1 - dropout, x.dtype)
-    else:
-        drawn = torch.empty(x.shape, dtype=x.dtype).bernoulli_(1 - dropout, generator=source)
-    return drawn.to(x.device).div_(1 - dropout)
+def feature_keys(entries: int, source: Source) -> NDArray[np.uint64]:
+    """A random number for each entry, from which a method draws what it leaves out of that entry's features."""
+    keys = source.keys() if isinstance(source, SharedDraws) else _keys(entries, source)
+    return keys.numpy().view(np.uint64)
+
+
+def _keys(entries: int, generator: torch.Generator) -> Tensor:
+    return torch.empty(entries, dtype=torch.int64).random_(generator=generator)

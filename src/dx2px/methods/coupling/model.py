@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from dx2px.methods.coupling.gradient import Compiled, can_compile
 from dx2px.methods.coupling.network import CouplingConfig, CouplingNetwork
 from dx2px.methods.coupling.settings import CouplingTraining
 from dx2px.ragged import Ragged
@@ -42,9 +43,8 @@ class CouplingModel(LearnedModel):
     def blurred_scores(self, rows: Ragged, generator: torch.Generator) -> Floats:
         """With the dropout of training."""
         network = self._network(self._learned.weights)
-        with torch.no_grad():
-            parts = [network.scores(block, generator).numpy() for block in rows.blocks(_BLOCK)]
-        return np.concatenate(parts)  # (i, p)
+        scores = Compiled(network).scores if can_compile(network) else network.plain_scores
+        return np.concatenate([scores(block, generator) for block in rows.blocks(_BLOCK)])  # (i, p)
 
     def _network(self, weights: Weights) -> CouplingNetwork:
         sizes = len(self.vocabularies[0]), len(self.vocabularies[1])

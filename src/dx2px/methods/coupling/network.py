@@ -29,10 +29,12 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding, embedding_bag
 
 from dx2px.errors import InputError
+from dx2px.methods.coupling import kernels
 from dx2px.methods.coupling.withholding import Withholding
 from dx2px.ragged import Ragged
 from dx2px.scoring.evidence import Evidence, EvidenceLayout
-from dx2px.training.draws import Source, kept_entries, kept_features
+from dx2px.scoring.segments import Floats
+from dx2px.training.draws import Source, feature_keys, kept_entries
 
 UNSEEN = -10.0  # s of a diagnosis that no training stay has: next to any other it has no weight
 _TINY = 1e-30  # log of a sum that underflowed stays finite
@@ -180,7 +182,7 @@ class CouplingNetwork(nn.Module):
         h = u * embedding(rows.row, self.gate(U, rows))  # (n, m)
         if generator is not None and self.config.dropout != 0:
             assert self.config.dropout is not None, "the number of stays chooses it (`LoopConfig.for_stays`)"
-            h = h * kept_features(h, self.config.dropout, generator)
+            h = h * _kept_features(h, self.config.dropout, generator)
         return torch.addmm(s.index_select(0, rows.codes)[:, None], h, V.T)  # (n, p)
 
     def gate(self, U: Tensor, rows: Entries) -> Tensor:
@@ -230,6 +232,12 @@ class CouplingNetwork(nn.Module):
         coded = tuple(torch.from_numpy(part).to(totals.device) for part in self.layout.coded_in(evidence))
         return totals.index_put(coded, totals.new_tensor(-torch.inf))
 
+    @torch.no_grad()
+    def plain_scores(self, evidence: Ragged, generator: Source | None = None) -> Floats:
+        """`scores` as an array, without a gradient."""
+        found: Floats = self.scores(evidence, generator).cpu().numpy()
+        return found
+
     def surprise(self, totals: Tensor, coded: Entries) -> Tensor:
         """−w_i log Σ_d π(d,p) of the coded procedures, summed; `totals` (i, p) lacks the normalising constant of π."""
         w = (1 + self.config.balance) / (self.config.balance + coded.lengths)  # (i,)
@@ -275,6 +283,13 @@ def _row_categories(
     kinds = [diagnoses, *([diagnoses] if layout.principal else []), procedures, np.arange(layout.context)]
     starts = np.cumsum([0, *(int(kind.max()) + 1 for kind in kinds[:-1])])
     return np.concatenate([start + kind for start, kind in zip(starts, kinds, strict=True)])
+
+
+def _kept_features(h: Tensor, dropout: float, source: Source) -> Tensor:
+    """A mask of zeros and 1/(1 − dropout)."""
+    drawn = np.empty(h.shape, np.float32)
+    kernels.masks(feature_keys(len(h), source), *kernels.dropout(dropout), drawn)
+    return torch.from_numpy(drawn).to(h)
 
 
 class _LogSumExp(torch.autograd.Function):

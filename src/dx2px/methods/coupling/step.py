@@ -1,19 +1,27 @@
-"""One training step of the default method: gradient, learning rate schedule, Adam."""
+"""One training step of the default method: gradient, learning rate schedule, Adam. Two engines, one result.
+
+`compiled` runs on the CPU, with the gradient written out (`dx2px.methods.coupling.gradient`). `torch` runs on any
+device, and for variants of the network, with an automatic gradient. Both make the same draws.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
 
+from dx2px.methods.coupling.gradient import Compiled, can_compile
 from dx2px.methods.coupling.network import CouplingNetwork
 from dx2px.ragged import Ragged
 from dx2px.training.adam import AdamConfig, FlatAdam
 from dx2px.training.batch import Batch
 from dx2px.training.draws import SharedDraws, Source
 from dx2px.training.step import StepResult
+
+Engine = Literal["compiled", "torch"]
 
 
 @dataclass(frozen=True)
@@ -38,9 +46,18 @@ class CouplingStep:
 
     measures = ("loss_predictive",)
 
-    def __init__(self, network: CouplingNetwork, adam: AdamConfig, schedule: OneCycle, seed: int) -> None:
+    def __init__(
+        self,
+        network: CouplingNetwork,
+        adam: AdamConfig,
+        schedule: OneCycle,
+        seed: int,
+        engine: Engine | None = None,
+    ) -> None:
         self.network, self.schedule, self.seed = network, schedule, seed
         self.optimiser = FlatAdam(network, adam)
+        self.engine: Engine = engine or ("compiled" if can_compile(network) else "torch")
+        self._compiled = Compiled(network) if self.engine == "compiled" else None
 
     def step(self, batch: Batch) -> StepResult:
         """One update; the result is from before it."""
@@ -61,10 +78,19 @@ class CouplingStep:
         draws = self._draws(batch, rows, own)
         if batch.share is not None:
             rows, procedures = (lists.take(np.arange(own.start, own.stop)) for lists in (rows, procedures))
+        loss = self._loss(rows, procedures, draws)
+        return StepResult(len(batch), loss, {"loss_predictive": loss})
+
+    def _loss(self, rows: Ragged, procedures: Ragged, draws: Source) -> float:
+        """The sum of the stays' losses; its gradient goes to the optimiser."""
+        optimiser = self.optimiser
+        if self._compiled is not None:
+            views = optimiser.views(optimiser.gradient)
+            return self._compiled.gradient(rows, procedures, draws, views)
         loss = self.network.loss(rows, procedures, draws)
         parts = torch.autograd.grad(loss, list(self.network.parameters()))
-        torch.cat([part.reshape(-1) for part in parts], out=self.optimiser.gradient)
-        return StepResult(len(batch), loss.item(), {"loss_predictive": loss.item()})
+        torch.cat([part.reshape(-1) for part in parts], out=optimiser.gradient)
+        return loss.item()
 
     def _evidence(self, whole: Batch) -> tuple[Ragged, Ragged]:
         """The rows of evidence that this step shows of each stay, and the procedures that are left to find."""

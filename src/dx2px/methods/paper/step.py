@@ -9,7 +9,6 @@ Axes: as in `kernels`.
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal
 
 import numba
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dx2px.errors import InputError
+from dx2px.methods.buffers import Buffers
 from dx2px.methods.paper import kernels, objective
 from dx2px.methods.paper.arrangement import group, merge, owners
 from dx2px.methods.paper.batch import PaperBatch
@@ -123,7 +123,7 @@ class Gradient:
         self.parameters = {name: p.detach() for name, p in network.named_parameters()}
         self.gradients = optimiser.views(optimiser.gradient)
         self.dtype = self.parameters["U"].numpy().dtype
-        self._buffers: dict[str, Array] = {}
+        self._buffer = Buffers(self.dtype)
         self._marks = {name: np.zeros(len(self.parameters[name]), np.int32) for name in "UV"}
         self._touched: tuple[Array, Array] = (np.empty(0, np.int32), np.empty(0, np.int32))
 
@@ -195,14 +195,6 @@ class Gradient:
             dy=self._buffer("dy", (t,)),
             df=self._buffer("df", (i, M)),
         )
-
-    def _buffer(self, name: str, shape: tuple[int, ...]) -> Array:
-        """An uninitialised array that reuses the memory of the last step's array of this name."""
-        size = math.prod(shape)
-        held = self._buffers.get(name)
-        if held is None or held.size < size:
-            held = self._buffers[name] = np.empty(size + size // 4, self.dtype)
-        return held[:size].reshape(shape)
 
 
 def _check_codes(batch: PaperBatch, network: PaperNetwork) -> None:
