@@ -24,7 +24,7 @@ Arrays = Mapping[str, NDArray[np.float32]]  # of a model, by name
 # for milliseconds; our products are many and small, and our own threads share out the rows.
 _ONE_THREAD = 262_144
 _NORM_FLOOR = 1e-12  # keeps a zero vector at zero
-_TILE_ROWS = 32  # at least, per tile: with fewer, BLAS spends its time on rearranging the other matrix
+_TILE_ROWS = 16  # rows of a product, and what its columns are a multiple of: BLAS is fast at this shape
 
 
 def shares(positive: Floats, rows: Ragged) -> Floats:
@@ -116,27 +116,42 @@ def largest(X: Floats, rows: Ragged) -> Floats:
 
 
 class Factor:
-    """The right side of many products, converted to double precision once.
+    """The right side of many products, cut into strips, so that every product of BLAS has one shape.
 
-    Products are summed in double precision and rounded once, tile by tile; BLAS does each tile with one thread. BLAS
-    sums in another order near the edges of a matrix, so in single precision the scores of a stay would depend on the
-    stays beside it.
+    BLAS sums in another order near the edges of a matrix. With products of one shape, the last one filled up, a row's
+    result is the same, to the bit, wherever it stands and whatever the rows beside it. Where a trial shows that it is
+    not, products are summed in double precision and rounded once.
     """
 
     def __init__(self, right: Floats) -> None:
-        self.columns = np.ascontiguousarray(right.T, np.float64)  # one row per column: strips lie together
+        self.shape = right.shape
+        self._width = max(_ONE_THREAD // (_TILE_ROWS * len(right)) // _TILE_ROWS * _TILE_ROWS, 1)
+        self._strips = [
+            np.ascontiguousarray(right[:, at : at + self._width], np.float32)
+            for at in range(0, right.shape[1], self._width)
+        ]
+        trial = np.broadcast_to(np.cos(np.arange(len(right), dtype=np.float32)), (_TILE_ROWS, len(right)))
+        if any((product != product[0]).any() for product in (trial.copy() @ strip for strip in self._strips)):
+            self._strips = [strip.astype(np.float64) for strip in self._strips]
 
     def __rmatmul__(self, left: Floats) -> Floats:
-        count, depth = self.columns.shape
-        width = min(max(_ONE_THREAD // (min(len(left), _TILE_ROWS) * depth), 1), count)
-        height = max(_ONE_THREAD // (depth * width), 1)
-        strips = [self.columns[at : at + width].T for at in range(0, count, width)]
-        out = np.empty((len(left), count), np.float32)
-        for start in range(0, len(left), height):
-            rows = left[start : start + height].astype(np.float64)
-            for place, strip in enumerate(strips):
-                out[start : start + height, place * width : (place + 1) * width] = rows @ strip
-        return out
+        count, rest = len(left), -len(left) % _TILE_ROWS
+        out = np.empty((count + rest, self.shape[1]), np.float32)
+        even = count - count % _TILE_ROWS
+        self._multiply(left[:even], out[:even])
+        if rest:
+            last = np.zeros((_TILE_ROWS, self.shape[0]), np.float32)
+            last[: count - even] = left[even:]
+            self._multiply(last, out[even:])
+        return out[:count]
+
+    def _multiply(self, left: Floats, out: Floats) -> None:
+        """Of any number of full tiles."""
+        tiles = left.reshape(-1, _TILE_ROWS, self.shape[0])
+        found = out.reshape(-1, _TILE_ROWS, self.shape[1])
+        for place, strip in enumerate(self._strips):
+            part = slice(place * self._width, (place + 1) * self._width)
+            np.matmul(tiles, strip, out=found[:, :, part], casting="same_kind")
 
     # Makes numpy leave `array @ factor` to us.
     __array_ufunc__ = None
