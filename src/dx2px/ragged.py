@@ -138,3 +138,11 @@ def joined(parts: Sequence[Ragged]) -> Ragged:
     """The rows of all parts, one after the other."""
     lengths = np.concatenate([part.lengths for part in parts])
     return Ragged(offsets_of(lengths), np.concatenate([part.values for part in parts]))
+
+
+def side_by_side(first: Ragged, second: Ragged) -> Ragged:
+    """Each row of the first, followed by that row of the second."""
+    row = np.concatenate([first.row_of_entry, second.row_of_entry])
+    order = np.argsort(row, kind="stable")
+    values = np.concatenate([first.values, second.values])[order]
+    return Ragged(offsets_of(first.lengths + second.lengths), values)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dx2px.ragged import Ragged, offsets_of
-from dx2px.scoring.calibration import Calibration, Completion, Curve
+from dx2px.scoring.calibration import Calibration, Curve
+from dx2px.scoring.completion import Completion
 from dx2px.training.fit_alternatives import fit_alternatives
 from dx2px.training.fit_calibration import logistic
 from dx2px.training.fit_completion import shown_and_left

@@ -1,19 +1,19 @@
-"""Audit of one coded stay: unsupported procedures (its diagnoses hardly explain them) and missing ones (expected).
+"""Audit of one coded stay: what is coded but unsupported, what is expected but absent, where a diagnosis may be missing.
 
 It compares a stay with how stays like it were coded. A finding is a reason to look, not proof of a mistake.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Unpack
 
 import numpy as np
 
-from dx2px.answers.defects import AuditSettings
+from dx2px.answers.defects import KINDS, AuditSettings, Kind
 from dx2px.answers.facts import Facts
-from dx2px.answers.flagging import Findings, Flagger, reasons
+from dx2px.answers.flagging import NOBODY, Flagged, Flagger
 from dx2px.answers.model import Model, Support
 from dx2px.answers.results import Reason
 from dx2px.errors import InputError
@@ -28,20 +28,26 @@ class Finding:
     """A procedure to look at.
 
     Attributes:
+        kind: What may be wrong; see `dx2px.answers.defects`.
         code: The procedure.
         title: Its title.
-        probability: Of the procedure, given the diagnoses.
-        rank: Its place among all procedures for these diagnoses.
-        strength: The probability that it is a mistake (see `dx2px.answers.defects`).
+        other: Of a swap, the coded alternative; of a companion, the coded procedure that it goes with.
+        strength: The probability that it is a mistake.
+        probability: Of the procedure, given the rest of the stay.
+        rank: Its place among all procedures that are not coded besides it.
         because: The diagnoses and other evidence that support it most.
+        suggested: If a diagnosis may be missing: those that usually explain the procedure.
     """
 
+    kind: Kind
     code: str
     title: str
+    other: str | None
+    strength: float
     probability: float
     rank: int
-    strength: float
     because: tuple[Reason, ...]
+    suggested: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,15 +55,17 @@ class StayAudit:
     """What an audit of one stay found, strongest first; `unknown` codes were left out of it."""
 
     id: str | None
-    unsupported: tuple[Finding, ...]
-    missing: tuple[Finding, ...]
+    findings: tuple[Finding, ...]
     unknown: tuple[str, ...]
+
+    def of_kind(self, kind: Kind) -> tuple[Finding, ...]:
+        """The findings of one kind, strongest first."""
+        return tuple(finding for finding in self.findings if finding.kind == kind)
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "id": self.id,
-            "unsupported": [_record(one) for one in self.unsupported],
-            "missing": [_record(one) for one in self.missing],
+            "findings": [_record(finding) for finding in self.findings],
             "unknown": list(self.unknown),
         }
 
@@ -71,19 +79,19 @@ def audit_stay(
     id: str | None = None,  # noqa: A002
     **facts: Unpack[Facts],
 ) -> StayAudit:
-    """Audit one stay: which coded procedures are unsupported by the diagnoses, and which expected ones are missing.
+    """Audit one stay: question each procedure, coded or absent, given the rest of the stay.
 
     Args:
         model: A calibrated model.
         diagnoses: The stay's diagnoses, as people write them or canonical.
         procedures: The procedures coded for it.
-        settings: How strong a finding must be, and how often coders are assumed to err.
+        settings: How strong a finding must be, how often coders are assumed to err, and which kinds are wanted.
         id: An id to carry into the result.
         facts: What else is known, as `Model.recommend` takes it, but for `coded`.
 
     Returns:
-        The findings of both kinds, strongest first, and the codes that the model does not know. There are no
-        findings if it knows none of the diagnoses.
+        The findings, strongest first, and the codes that the model does not know. There are no findings if it knows
+        none of the diagnoses.
 
     Raises:
         CodeError: A text may mean several codes.
@@ -97,16 +105,34 @@ def audit_stay(
     unknown = tuple(found.code for found in (*asked, *coded) if found.status == "unknown")
     used = [found for found in asked if found.status != "unknown"]
     if not used:
-        return StayAudit(id, (), (), unknown)
+        return StayAudit(id, (), unknown)
     rows, scorer, _ = model.rows_of(used, about)
     written = Ragged.from_lists([[found.index for found in coded if found.index is not None]])
-    found = flagger.flag(scorer, rows, written)
-    shares = reasons(scorer, rows, found).reshape(len(found), len(rows.values))
-    supports = [model.support(scorer, rows.values, row) for row in shares]
-    codes = [one.code for one in used]
-    findings = [_finding(model, found, place, codes, support) for place, support in enumerate(supports)]
-    unsupported = int((~found.missing).sum())  # these come first
-    return StayAudit(id, tuple(findings[:unsupported]), tuple(findings[unsupported:]), unknown)
+    flagged = flagger.flag(scorer, rows, written)
+    return StayAudit(id, tuple(told(flagger, flagged, {0: [one.code for one in used]})), unknown)
+
+
+def told(flagger: Flagger, flagged: Flagged, codes: Mapping[int, Sequence[str]]) -> Iterator[Finding]:
+    """The findings as users get them; `codes` are the usable diagnoses of each stay, in the order of its rows."""
+    model, found, questions = flagger.model, flagged.found, flagged.questions
+    rows, missing = flagged.rows, found.is_kind("diagnosis").tolist()
+    for place, stay in enumerate(found.stay.tolist()):
+        own, procedure = codes[stay], int(found.procedure[place])
+        stretch = slice(rows.offsets[place], rows.offsets[place + 1])
+        support = model.support(questions.scorer, rows[place], flagged.shares[stretch])
+        named = model.procedures.at(procedure)
+        other = int(found.other[place])
+        yield Finding(
+            KINDS[found.kind[place]],
+            named.code,
+            named.title,
+            None if other == NOBODY else model.files.procedures[other],
+            float(found.strength[place]),
+            float(found.probability[place]),
+            int(flagged.rank[place]),
+            strongest_reasons(own, support),
+            flagger.suggester.suggested(procedure, own) if missing[place] else (),
+        )
 
 
 def strongest_reasons(codes: Sequence[str], support: Support) -> tuple[Reason, ...]:
@@ -117,17 +143,6 @@ def strongest_reasons(codes: Sequence[str], support: Support) -> tuple[Reason, .
     return tuple(Reason(names[place], float(support.shares[place])) for place in shown)
 
 
-def _finding(model: Model, found: Findings, place: int, codes: Sequence[str], support: Support) -> Finding:
-    procedure = model.procedures.at(int(found.procedure[place]))
-    return Finding(
-        procedure.code,
-        procedure.title,
-        float(found.probability[place]),
-        int(found.rank[place]),
-        float(found.strength[place]),
-        strongest_reasons(codes, support),
-    )
-
-
 def _record(finding: Finding) -> dict[str, Any]:
-    return {**asdict(finding), "because": [asdict(reason) for reason in finding.because]}
+    reasons = {name: [asdict(one) for one in getattr(finding, name)] for name in ("because", "suggested")}
+    return asdict(finding) | reasons

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,12 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from dx2px.answers.audit_stream import AUDITED, AuditCounts, audited_blocks, findings_schema
-from dx2px.answers.defects import AuditSettings
+from dx2px.answers.audit_stream import AUDITED, AuditCounts, Tally, audited_blocks, findings_schema
+from dx2px.answers.defects import KINDS, AuditSettings, Kind
 from dx2px.answers.model import Model
 from dx2px.answers.population import facts_of
 from dx2px.answers.population_file import METADATA_KEY, StayFile, check_output
+from dx2px.codes import title
 from dx2px.errors import InputError
 from dx2px.scoring.identity import fingerprint
 from dx2px.storage import atomic_path
@@ -39,6 +40,17 @@ _FORMULA = r"^('*[=+\-@\t\r\n＝＋－＠])"
 Progress = Callable[[int], None]
 
 
+@dataclass(frozen=True)
+class Group:
+    """Findings of one kind of one procedure: what a team decides once, not stay by stay."""
+
+    kind: Kind
+    code: str
+    title: str
+    stays: int  # with this finding, kept or not
+    probability: float  # their mean
+
+
 @dataclass(frozen=True, eq=False)
 class FileAudit:
     """The strongest findings of a file, strongest first, and the counts of all."""
@@ -47,6 +59,22 @@ class FileAudit:
     counts: AuditCounts
     settings: AuditSettings
     model: str  # fingerprint
+    tally: Tally  # of all findings
+    procedures: Sequence[str]  # the model's, in the order of the tally
+
+    def groups(self) -> tuple[Group, ...]:
+        """All findings by kind and procedure, kept or not; the largest group first."""
+        number = self.tally.number.reshape(-1)
+        order = np.argsort(-number, kind="stable")[: np.count_nonzero(number)]
+        means = self.tally.probability.reshape(-1)[order] / number[order]
+        return tuple(
+            self._group(*divmod(place, len(self.procedures)), int(number[place]), mean)
+            for place, mean in zip(order.tolist(), means.tolist(), strict=True)
+        )
+
+    def _group(self, kind: int, procedure: int, stays: int, probability: float) -> Group:
+        code = self.procedures[procedure]
+        return Group(KINDS[kind], code, title(code).text, stays, probability)
 
     @property
     def left_out(self) -> int:
@@ -72,6 +100,7 @@ class FileAudit:
             "settings": asdict(self.settings),
             "counts": self.counts.to_dict(),
             "left_out": self.left_out,
+            "groups": [asdict(group) for group in self.groups()],
         }
         marked = findings.replace_schema_metadata({METADATA_KEY: json.dumps(record)})
         pq.write_table(marked, path, compression="zstd")
@@ -91,7 +120,7 @@ def audit_file(
     Args:
         source: A cohort, or any Parquet file with `stay_id`, `diagnoses` and `procedures`.
         model: A calibrated model.
-        settings: How strong a finding must be, and how often coders are assumed to err.
+        settings: How strong a finding must be, how often coders are assumed to err, and which kinds are wanted.
         per_100: Keep only this many findings per 100 stays.
         most: Keep at most this many findings; the rest are counted.
         progress: Called with the number of stays done.
@@ -102,12 +131,13 @@ def audit_file(
     settings = settings or AuditSettings()
     stays = StayFile(source, AUDITED, facts_of(model))
     best = _Strongest(stays.parquet.schema_arrow.field("stay_id").type, _limit(per_100, most, stays.rows))
-    counts = AuditCounts()
+    procedures = model.files.procedures
+    counts, tally = AuditCounts(), Tally.none(len(procedures))
     for block in audited_blocks(stays.batches(), model, settings):
         best.add(block.findings)
-        counts = counts.plus(block.counts)
+        counts, tally = counts.plus(block.counts), tally.plus(block.tally)
         progress(counts.stays)
-    return FileAudit(best.sorted(), counts, settings, fingerprint(model.files))
+    return FileAudit(best.sorted(), counts, settings, fingerprint(model.files), tally, procedures)
 
 
 def check_findings_path(out: str | os.PathLike[str], source: str | os.PathLike[str]) -> None:
@@ -151,10 +181,10 @@ def _limit(per_100: float | None, most: int, stays: int) -> int:
 
 
 def _write_csv(findings: pa.Table, path: Path) -> None:
-    because = pa.array(
-        ["; ".join(map(_reason, reasons)) for reasons in findings.column("because").to_pylist()], pa.string()
-    )
-    flat = findings.set_column(findings.schema.get_field_index("because"), "because", because)
+    flat = findings
+    for name in ("because", "suggested", "diagnoses", "procedures"):
+        texts = ["; ".join(map(_listed, entries)) for entries in findings.column(name).to_pylist()]
+        flat = flat.set_column(flat.schema.get_field_index(name), name, pa.array(texts, pa.string()))
     for place, field in enumerate(flat.schema):
         if _is_text(field.type):
             flat = flat.set_column(
@@ -167,5 +197,6 @@ def _is_text(type_: pa.DataType) -> bool:
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
 
 
-def _reason(reason: dict[str, Any]) -> str:
-    return f"{reason['code']} {reason['share']:.0%}"
+def _listed(entry: str | dict[str, Any]) -> str:
+    """A code, or a reason with its share."""
+    return entry if isinstance(entry, str) else f"{entry['code']} {entry['share']:.0%}"

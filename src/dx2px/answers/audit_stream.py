@@ -5,41 +5,44 @@ In:   `stay_id`, `diagnoses`, `procedures` (lists of codes); a model that takes 
 Out:  one row per finding, in the order of the stays; the findings of a stay are those of `StayAudit`:
 
 stay_id       as it came
-kind          unsupported (coded, though the diagnoses hardly support it) or missing (expected, but not coded)
+kind          what may be wrong: unsupported, omitted, swap, companion or diagnosis (`dx2px.answers.defects`)
 code, title   of the procedure
+other         of a swap, the coded alternative; of a companion, the coded procedure it goes with; else null
 strength      the probability that it is a mistake, under the stated rates of mistakes
-probability   of the procedure given the diagnoses
-rank          its place among all procedures for these diagnoses
+probability   of the procedure given the rest of the stay
+rank          its place among all procedures that are not coded besides it
 because       the diagnoses and other evidence that support it most, each with its share
+suggested     if a diagnosis may be missing: those that usually explain the procedure, each with its share
+diagnoses     the whole stay, as canonical codes
+procedures    likewise
 
 Stays are regrouped into blocks of one size before they are audited, so findings do not depend on the batch sizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from os import cpu_count
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from dx2px.answers.audit import strongest_reasons
-from dx2px.answers.defects import AuditSettings
-from dx2px.answers.encoding import EncodedStays, StayEncoder
+from dx2px.answers.audit import Finding, told
+from dx2px.answers.defects import KINDS, AuditSettings
+from dx2px.answers.encoding import CODE_LISTS, EncodedStays, StayEncoder
 from dx2px.answers.even_blocks import EvenBlock, EvenBlocks
-from dx2px.answers.flagging import Findings, Flagger, joined, reasons
-from dx2px.answers.model import Model, Support
+from dx2px.answers.flagging import Findings, Flagger, joined
+from dx2px.answers.lookup import Lookup
+from dx2px.answers.model import Model
 from dx2px.answers.population import even_batches, facts_of, in_order
-from dx2px.codes import title
+from dx2px.answers.questions import Indices
 from dx2px.errors import CodeError
-from dx2px.ragged import Ragged, offsets_of
-from dx2px.scoring.known import Known
+from dx2px.ragged import Ragged
 
 AUDITED = ("stay_id", "diagnoses", "procedures")
-UNSUPPORTED, MISSING = "unsupported", "missing"
 _REMEMBERED = 200_000  # texts
 
 
@@ -49,22 +52,47 @@ class AuditCounts:
 
     stays: int = 0
     stays_without_answer: int = 0  # the model knows none of their diagnoses
-    unsupported: int = 0
-    missing: int = 0
+    stays_with_findings: int = 0
+    by_kind: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     backed_off_diagnoses: int = 0
     unknown_diagnoses: int = 0
     unknown_procedures: int = 0
 
     @property
     def findings(self) -> int:
-        return self.unsupported + self.missing
+        return sum(self.by_kind.values())
 
     def plus(self, other: AuditCounts) -> AuditCounts:
-        names = [field.name for field in fields(self)]
-        return AuditCounts(*(getattr(self, name) + getattr(other, name) for name in names))
+        by_kind = {kind: self.by_kind[kind] + other.by_kind[kind] for kind in KINDS}
+        names = [field.name for field in fields(self) if field.name != "by_kind"]
+        return AuditCounts(
+            by_kind=by_kind, **{name: getattr(self, name) + getattr(other, name) for name in names}
+        )
 
-    def to_dict(self) -> dict[str, int]:
+    def to_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many findings of each kind there are of each procedure, and the sum of their probabilities; each (k, p)."""
+
+    number: NDArray[np.int64]
+    probability: NDArray[np.float64]
+
+    @classmethod
+    def none(cls, procedures: int) -> Tally:
+        return cls(np.zeros((len(KINDS), procedures), np.int64), np.zeros((len(KINDS), procedures)))
+
+    @classmethod
+    def of(cls, found: Findings, procedures: int) -> Tally:
+        shape = len(KINDS), procedures
+        place, size = found.kind * procedures + found.procedure, len(KINDS) * procedures
+        number = np.bincount(place, minlength=size).reshape(shape)
+        return cls(number, np.bincount(place, found.probability, size).reshape(shape))
+
+    def plus(self, other: Tally) -> Tally:
+        return Tally(self.number + other.number, self.probability + other.probability)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +101,7 @@ class AuditedBlock:
 
     findings: pa.RecordBatch
     counts: AuditCounts
+    tally: Tally
 
 
 def audit_batches(
@@ -86,7 +115,7 @@ def audit_batches(
     Args:
         batches: Arrow record batches with `stay_id`, `diagnoses` and `procedures`.
         model: A calibrated model.
-        settings: How strong a finding must be, and how often coders are assumed to err.
+        settings: How strong a finding must be, how often coders are assumed to err, and which kinds are wanted.
         threads: Threads to use; one per processor by default.
 
     Yields:
@@ -116,10 +145,14 @@ def findings_schema(stay_id: pa.DataType) -> pa.Schema:
             ("kind", pa.string()),
             ("code", pa.string()),
             ("title", pa.string()),
+            ("other", pa.string()),
             ("strength", pa.float64()),
             ("probability", pa.float64()),
             ("rank", pa.int32()),
             ("because", pa.list_(reason)),
+            ("suggested", pa.list_(reason)),
+            ("diagnoses", CODE_LISTS),
+            ("procedures", CODE_LISTS),
         ]
     )
 
@@ -131,91 +164,87 @@ class Auditor:
         self.model, self.flagger = model, Flagger(model, settings)
         self.blocks = EvenBlocks(model)
         self.procedures = StayEncoder(model.procedures, {})
-        self.procedure_codes = pa.array(model.files.procedures, pa.string())
-        self.procedure_titles = pa.array([title(code).text for code in model.files.procedures], pa.string())
-        self._codes: dict[str, str | None] = {}  # the diagnosis that a text means
+        self._diagnosis_codes, self._procedure_codes = _Codes(model.diagnoses), _Codes(model.procedures)
 
     def audit(self, block: pa.RecordBatch) -> AuditedBlock:
         """The findings of a record batch of stays."""
         stays = self.blocks.encoder.encode(block.column("diagnoses"))
         coded = self.procedures.encode(block.column("procedures"))
-        found, supports = self._found(stays, coded, self.blocks.known(block))
-        because = self._because(block.column("diagnoses"), found, supports)
-        return AuditedBlock(self._table(block, found, because), _counts(stays, coded, found))
-
-    def _found(
-        self, stays: EncodedStays, coded: EncodedStays, known: Known | None
-    ) -> tuple[Findings, list[Support]]:
-        """Findings in the order of the stays, each with what supports it."""
-        parts = [self._flagged(block, coded.rows) for block in self.blocks.of(stays.rows, known)]
+        even = self.blocks.of(stays.rows, self.blocks.known(block))
+        parts = [self._flagged(one, coded.rows, block.column("diagnoses")) for one in even]
         found = joined([part for part, _ in parts])
-        supports = [support for _, part in parts for support in part]
         order = np.argsort(found.stay, kind="stable")
-        return found.take(order), [supports[place] for place in order.tolist()]
+        every = [finding for _, part in parts for finding in part]
+        told = [every[place] for place in order.tolist()]
+        table = self._table(block, found.stay[order], told)
+        return AuditedBlock(table, _counts(stays, coded, found), Tally.of(found, len(self.flagger.shares)))
 
-    def _flagged(self, block: EvenBlock, coded: Ragged) -> tuple[Findings, list[Support]]:
-        found = self.flagger.flag(block.scorer, block.rows, coded.take(block.filled))
-        found = found.take(found.stay < block.size)
-        flat = reasons(block.scorer, block.rows, found)
-        stretches = pairwise(offsets_of(block.rows.lengths[found.stay]).tolist())
-        supports = [
-            self.model.support(block.scorer, block.rows[stay], flat[a:b])
-            for stay, (a, b) in zip(found.stay.tolist(), stretches, strict=True)
-        ]
-        return replace(found, stay=block.places[found.stay]), supports
+    def _flagged(
+        self, block: EvenBlock, coded: Ragged, diagnoses: pa.Array
+    ) -> tuple[Findings, list[Finding]]:
+        """The findings of a block, their stays counted among all, and as users get them."""
+        flagged = self.flagger.flag(block.scorer, block.rows, coded.take(block.filled))
+        flagged = flagged.take(flagged.found.stay < block.size)
+        places = block.places[flagged.found.stay]
+        codes = self._diagnosis_codes.of(diagnoses, places, usable=True)
+        usable = dict(zip(flagged.found.stay.tolist(), codes, strict=True))
+        return replace(flagged.found, stay=places), list(told(self.flagger, flagged, usable))
 
-    def _because(
-        self, diagnoses: pa.Array, found: Findings, supports: Sequence[Support]
-    ) -> list[list[dict[str, Any]]]:
-        """The reasons of each finding; codes are looked up only for stays with findings."""
-        stays, places = np.unique(found.stay, return_inverse=True)
-        codes = [self._codes_of(texts) for texts in diagnoses.take(pa.array(stays)).to_pylist()]
-        return [
-            [asdict(reason) for reason in strongest_reasons(codes[place], support)]
-            for place, support in zip(places.tolist(), supports, strict=True)
-        ]
-
-    def _codes_of(self, texts: Sequence[str | None]) -> list[str]:
-        """The diagnoses that count, each once, in the order in which the encoder has them."""
-        if len(self._codes) > _REMEMBERED:
-            self._codes.clear()
-        codes = (self._code_of(text) for text in texts if text is not None)
-        return list(dict.fromkeys(code for code in codes if code is not None))
-
-    def _code_of(self, text: str) -> str | None:
-        if text not in self._codes:
-            try:
-                found = self.model.diagnoses.find(text)
-                self._codes[text] = None if found.status == "unknown" else found.code
-            except CodeError:  # it may mean several codes
-                self._codes[text] = None
-        return self._codes[text]
-
-    def _table(
-        self, block: pa.RecordBatch, found: Findings, because: list[list[dict[str, Any]]]
-    ) -> pa.RecordBatch:
+    def _table(self, block: pa.RecordBatch, stay: Indices, found: Sequence[Finding]) -> pa.RecordBatch:
         schema = findings_schema(block.schema.field("stay_id").type)
-        procedures = pa.array(found.procedure)
         columns = {
-            "stay_id": block.column("stay_id").take(pa.array(found.stay)),
-            "kind": pa.array(np.where(found.missing, MISSING, UNSUPPORTED), pa.string()),
-            "code": self.procedure_codes.take(procedures),
-            "title": self.procedure_titles.take(procedures),
-            "strength": pa.array(found.strength),
-            "probability": pa.array(found.probability),
-            "rank": pa.array(found.rank.astype(np.int32)),
-            "because": pa.array(because, schema.field("because").type),
+            "stay_id": block.column("stay_id").take(pa.array(stay)),
+            "diagnoses": pa.array(self._diagnosis_codes.of(block.column("diagnoses"), stay), CODE_LISTS),
+            "procedures": pa.array(self._procedure_codes.of(block.column("procedures"), stay), CODE_LISTS),
         }
+        for name in schema.names:
+            if name not in columns:
+                values = [getattr(one, name) for one in found]
+                if name in ("because", "suggested"):
+                    values = [[asdict(reason) for reason in reasons] for reasons in values]
+                columns[name] = pa.array(values, schema.field(name).type)
         return pa.record_batch(columns, schema=schema)
 
 
+class _Codes:
+    """The canonical codes that texts mean."""
+
+    def __init__(self, lookup: Lookup) -> None:
+        self.lookup = lookup
+        self._meanings: dict[str, tuple[str, bool]] = {}
+
+    def of(self, lists: pa.Array, stays: Indices, *, usable: bool = False) -> list[list[str]]:
+        """The codes of some stays, each once, in their order; those alone that the model can use, if asked so.
+
+        Only stays with findings are looked up, each once.
+        """
+        distinct, place = np.unique(stays, return_inverse=True)
+        found = [self._each(texts or (), usable) for texts in lists.take(pa.array(distinct)).to_pylist()]
+        return [found[at] for at in place.tolist()]
+
+    def _each(self, texts: Sequence[str | None], usable: bool) -> list[str]:
+        if len(self._meanings) > _REMEMBERED:
+            self._meanings.clear()
+        meanings = (self._meaning(text) for text in texts if text is not None)
+        return list(dict.fromkeys(code for code, used in meanings if used or not usable))
+
+    def _meaning(self, text: str) -> tuple[str, bool]:
+        """The code, and whether the model can use it; a text that may mean several codes stays as it is."""
+        if text not in self._meanings:
+            try:
+                found = self.lookup.find(text)
+                self._meanings[text] = found.code, found.status != "unknown"
+            except CodeError:
+                self._meanings[text] = text, False
+        return self._meanings[text]
+
+
 def _counts(stays: EncodedStays, coded: EncodedStays, found: Findings) -> AuditCounts:
-    missing = int(found.missing.sum())
     return AuditCounts(
         stays=len(stays.rows),
         stays_without_answer=int((stays.rows.lengths == 0).sum()),
-        unsupported=len(found) - missing,
-        missing=missing,
+        stays_with_findings=len(np.unique(found.stay)),
+        by_kind={kind: int(found.is_kind(kind).sum()) for kind in KINDS},
         backed_off_diagnoses=int(stays.backed_off.sum()),
         unknown_diagnoses=int(stays.unknown.sum()),
         unknown_procedures=int(coded.unknown.sum()),

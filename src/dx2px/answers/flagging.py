@@ -1,63 +1,118 @@
-"""The core of an audit: which procedures of a block of stays to question, and which diagnoses support each.
+"""The core of an audit: which procedures of a block of stays to question, and what supports each.
 
-Axes: i stays, p procedures, f findings, n diagnoses of the findings' stays laid flat, one stretch per finding.
+Axes: i stays, e coded procedures of all stays laid flat, v rows asked (`dx2px.answers.questions`), p procedures,
+f findings, n rows of evidence of the findings' stays laid flat, one stretch per finding.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.answers.defects import (
+    KINDS,
     AuditSettings,
     Doubles,
-    missing_strength,
+    Kind,
+    diagnosis_strength,
+    omitted_strength,
+    swap_strength,
     unsupported_strength,
     wrong_shares,
 )
 from dx2px.answers.model import Model
+from dx2px.answers.questions import Indices, Questions
+from dx2px.answers.suggesting import Suggester, best_explained
 from dx2px.errors import ModelError
-from dx2px.ragged import Ragged
+from dx2px.ragged import Ragged, offsets_of
+from dx2px.scoring.calibration import Calibration
+from dx2px.scoring.evidence import layout_of
 from dx2px.scoring.ranking import places
 from dx2px.scoring.scorer import Scorer
-from dx2px.scoring.segments import Floats
 from dx2px.scoring.shares import shares_of
 
+NOBODY = -1  # where a finding names no other procedure
+NEVER = -1.0  # the strength of what is no finding
+COMPANION = 0.5  # share of the reason that a coded procedure must have, for the finding to be its companion
 _AT_ONCE = 256  # stays whose reasons are computed at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """The findings of several stays: by stay, unsupported before missing, strongest first."""
+    """The findings of several stays."""
 
-    stay: NDArray[np.int64]  # (f,) row of the block
-    procedure: NDArray[np.int64]  # (f,)
-    missing: NDArray[np.bool_]  # (f,) otherwise unsupported
+    stay: Indices  # (f,) row of the block
+    kind: Indices  # (f,) place in `KINDS`
+    procedure: Indices  # (f,)
+    other: Indices  # (f,) the coded procedure that it is a swap for or a companion of, or `NOBODY`
     strength: Doubles  # (f,)
     probability: Doubles  # (f,)
-    rank: NDArray[np.int64]  # (f,) among all procedures, from 1
+    row: Indices  # (f,) the row that was asked
 
     def __len__(self) -> int:
         return len(self.stay)
 
-    @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
-        return self.stay, self.procedure, self.missing, self.strength, self.probability, self.rank
+    @classmethod
+    def of(
+        cls,
+        kind: Kind,
+        stay: Indices,
+        procedure: Indices,
+        strength: Doubles,
+        probability: Doubles,
+        row: Indices,
+    ) -> Findings:
+        """Findings of one kind that name no other procedure."""
+        kinds = np.full(len(stay), KINDS.index(kind))
+        return cls(stay, kinds, procedure, np.full(len(stay), NOBODY), strength, probability, row)
 
     def take(self, chosen: NDArray[np.integer] | NDArray[np.bool_]) -> Findings:
-        return Findings(*(array[chosen] for array in self.arrays))
+        return Findings(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
+    def is_kind(self, kind: Kind) -> NDArray[np.bool_]:
+        """Which are of this kind, (f,)."""
+        found: NDArray[np.bool_] = self.kind == KINDS.index(kind)
+        return found
+
+    def in_order(self) -> Findings:
+        """By stay, strongest first."""
+        return self.take(np.lexsort((self.procedure, self.kind, -self.strength, self.stay)))
 
 
 def joined(parts: Sequence[Findings]) -> Findings:
     """All findings, one part after the other."""
-    nothing = np.empty(0, np.int64)
-    none = Findings(nothing, nothing, nothing.astype(np.bool_), np.empty(0), np.empty(0), nothing)
-    return Findings(*map(np.concatenate, zip(*(part.arrays for part in (none, *parts)), strict=True)))
+    no, none = np.empty(0, np.int64), np.empty(0)
+    every = (Findings(no, no, no, no, none, none, no), *parts)
+    return Findings(*(np.concatenate([getattr(one, f.name) for one in every]) for f in fields(Findings)))
+
+
+@dataclass(frozen=True, eq=False)
+class Flagged:
+    """What was asked of some stays, and the findings, each with the shares of the evidence that supports it."""
+
+    questions: Questions
+    found: Findings
+    shares: Doubles  # (n,) laid flat, each stretch sums to 1
+
+    @property
+    def rows(self) -> Ragged:
+        """The rows of evidence of each finding, laid flat as `shares`."""
+        return self.questions.rows.take(self.found.row)
+
+    def take(self, chosen: NDArray[np.bool_]) -> Flagged:
+        """Some of the findings."""
+        stretches = np.repeat(chosen, self.questions.rows.lengths[self.found.row])
+        return Flagged(self.questions, self.found.take(chosen), self.shares[stretches])
+
+    @cached_property
+    def rank(self) -> Indices:
+        """The place of each finding's procedure among those that were asked about in its stay, from 1, (f,)."""
+        return places(self.questions.scores, self.found.row, self.found.procedure)
 
 
 class Flagger:
@@ -67,44 +122,117 @@ class Flagger:
         if model.files.calibration is None:
             raise ModelError("This model has no calibration, so it cannot audit: train it again.")
         self.model, self.settings = model, settings
+        self.calibration: Calibration = model.files.calibration
         self.shares = wrong_shares(model.files.procedure_counts, len(model.files.procedures))  # (p,)
+        self.suggester = Suggester(model)
+        self._excluded = _neighbours(self.calibration.alternatives.pairs, len(self.shares))
 
-    def strengths(self, scores: Floats, coded: Ragged) -> tuple[Doubles, Doubles, NDArray[np.bool_]]:
-        """How strongly each procedure of each stay is to be questioned.
+    def flag(self, scorer: Scorer, stays: Ragged, coded: Ragged) -> Flagged:
+        """The findings of stays, by stay and strongest first.
 
         Args:
-            scores: Of all procedures, (i, p).
+            scorer: The model's, or one that also knows headings.
+            stays: The evidence of each stay as the scorer's rows, but for coded procedures; at least one diagnosis.
             coded: The procedures coded for each stay.
-
-        Returns:
-            The probability of each procedure given the diagnoses; the strength of the finding that it would be
-            (unsupported if it is coded, missing if not); and whether it is coded. Each is (i, p).
         """
-        P = self.model.probabilities(scores)
-        assert P is not None  # there is a calibration
-        is_coded = coded.indicator(P.shape[1])
-        strength = missing_strength(P, self.settings.omitted)
-        w = np.broadcast_to(self.shares, P.shape)[is_coded]
-        strength[is_coded] = unsupported_strength(P[is_coded], w, self.settings.wrong)
-        return P, strength, is_coded
+        asked = Questions.of(scorer, stays, coded)
+        found = _explained_otherwise(self.judged(asked, self.settings.precision))
+        shares = reasons(scorer, asked.rows, found)
+        found = _companions(asked, found, shares)
+        wanted = np.isin(found.kind, [KINDS.index(kind) for kind in self.settings.kinds])
+        return Flagged(asked, found, shares).take(wanted)
 
-    def flag(self, scorer: Scorer, rows: Ragged, coded: Ragged) -> Findings:
-        """The findings of stays: diagnoses as the scorer's rows, at least one per stay, and coded procedures."""
-        scores = scorer.scores(rows)  # (i, p)
-        P, strength, is_coded = self.strengths(scores, coded)
-        stay, procedure = place = np.nonzero(strength >= self.settings.precision)
-        rank = places(scores, stay, procedure)
-        found = Findings(stay, procedure, ~is_coded[place], strength[place], P[place], rank)
-        return found.take(np.lexsort((procedure, -found.strength, found.missing, stay)))
+    def judged(self, asked: Questions, least: float) -> Findings:
+        """What is at least so strong, by stay: companions count as omitted here, and a coded procedure may be found
+        both unsupported and without a diagnosis."""
+        wanted = self.settings.kinds
+        parts = [self._unsupported(asked)] if {"unsupported", "diagnosis"} & {*wanted} else []
+        parts += [self._omitted(asked, least)] if {"omitted", "companion"} & {*wanted} else []
+        parts += [self._swaps(asked)] if "swap" in wanted else []
+        parts += [self._undiagnosed(asked)] if "diagnosis" in wanted else []
+        found = joined(parts)
+        return found.take(found.strength >= least).in_order()
+
+    def _unsupported(self, asked: Questions) -> Findings:
+        stay, procedure = _entries(asked.coded)
+        P = asked.instead(self.calibration, procedure[:, None])[:, 0]  # (e,)
+        strength = unsupported_strength(P, self.shares[procedure], self.settings.wrong)
+        return Findings.of("unsupported", stay, procedure, strength, P, asked.without)
+
+    def _omitted(self, asked: Questions, least: float) -> Findings:
+        P = asked.absent(self.calibration)  # (i, p)
+        strength = omitted_strength(P, self.settings.omitted)
+        strength[asked.coded.row_of_entry, asked.coded.values] = NEVER
+        entry, excluded = _entries(self._excluded.take(asked.coded.values))
+        strength[asked.coded.row_of_entry[entry], excluded] = NEVER  # these would be swaps
+        stay, procedure = place = np.nonzero(strength >= least)
+        return Findings.of("omitted", stay, procedure, strength[place], P[place], stay)
+
+    def _swaps(self, asked: Questions) -> Findings:
+        """One per absent procedure: for the coded alternative that makes it strongest."""
+        stay, coded = _entries(asked.coded)
+        excluded = self._excluded.take(coded)
+        entry, procedure = _entries(excluded)
+        asked_for = np.stack([procedure, coded[entry]], axis=1)
+        P, own = asked.instead(self.calibration, asked_for, entry).T
+        strength = swap_strength(P, own, self._excluded.lengths[procedure], self.settings.omitted)
+        found = Findings.of("swap", stay[entry], procedure, strength, P, asked.without[entry])
+        found = replace(found, other=coded[entry]).take(
+            ~asked.coded.indicator(len(self.shares))[stay[entry], procedure]
+        )
+        order = np.lexsort((-found.strength, found.procedure, found.stay))
+        keys = (found.stay * len(self.shares) + found.procedure)[order]
+        return found.take(order[np.diff(keys, prepend=-1) > 0])
+
+    def _undiagnosed(self, asked: Questions) -> Findings:
+        stay, procedure = _entries(asked.coded)
+        P = best_explained(self.calibration, asked.scorer, asked.stays, stay, procedure)  # (e,)
+        strength = diagnosis_strength(P, self.shares[procedure], self.settings.omitted, self.settings.wrong)
+        return Findings.of("diagnosis", stay, procedure, strength, P, asked.without)
 
 
 def reasons(scorer: Scorer, rows: Ragged, found: Findings) -> Doubles:
-    """The shares of its stay's diagnoses in the procedure of each finding; laid flat, each stretch sums to 1."""
+    """The shares of the evidence in the procedure of each finding; laid flat, each stretch sums to 1."""
     parts = [np.empty(0)]
     for first, last in _stretches(found.stay):
-        stays, row = np.unique(found.stay[first:last], return_inverse=True)
-        parts.append(shares_of(scorer, rows.take(stays), row, found.procedure[first:last]))
+        asked, row = np.unique(found.row[first:last], return_inverse=True)
+        parts.append(shares_of(scorer, rows.take(asked), row, found.procedure[first:last]))
     return np.concatenate(parts)  # (n,)
+
+
+def _explained_otherwise(found: Findings) -> Findings:
+    """Without procedures that are unsupported by anything among those that no diagnosis explains."""
+    keys = found.stay * (found.procedure.max(initial=0) + 1) + found.procedure
+    unsupported = np.isin(keys, keys[found.is_kind("unsupported")])
+    return found.take(~(found.is_kind("diagnosis") & unsupported))
+
+
+def _companions(asked: Questions, found: Findings, shares: Doubles) -> Findings:
+    """Omitted procedures for which a coded one is most of the reason become its companions."""
+    layout = layout_of(asked.scorer)
+    if layout is None or not len(found):
+        return found
+    rows = asked.rows.take(found.row)
+    _, coded, context = layout.starts
+    is_coded = (rows.values >= coded) & (rows.values < context)
+    heavy = np.flatnonzero(is_coded & (shares > COMPANION))  # at most one per finding
+    place = rows.row_of_entry[heavy]
+    heavy, place = heavy[found.is_kind("omitted")[place]], place[found.is_kind("omitted")[place]]
+    kind, other = found.kind.copy(), found.other.copy()
+    kind[place], other[place] = KINDS.index("companion"), rows.values[heavy] - coded
+    return replace(found, kind=kind, other=other)
+
+
+def _entries(rows: Ragged) -> tuple[Indices, Indices]:
+    """The row and the value of each entry."""
+    return rows.row_of_entry, rows.values.astype(np.int64)
+
+
+def _neighbours(pairs: NDArray[np.int64], size: int) -> Ragged:
+    """The alternatives of each procedure."""
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    both = both[np.lexsort((both[:, 1], both[:, 0]))]
+    return Ragged(offsets_of(np.bincount(both[:, 0], minlength=size)), both[:, 1])
 
 
 def _stretches(stay: NDArray[np.int64]) -> Iterator[tuple[int, int]]:

@@ -11,9 +11,10 @@ scores s of a stay's procedures:
 Every step so far is the same for all procedures (pooled) and rises with s_p within a stay. `dx2px.scoring.head` then
 corrects each procedure by itself, where that helps; otherwise probability_p = σ(η_p). With a head, a procedure that
 ranks lower may be more probable. A procedure with the score −∞ is coded already, so it is out of the question: its
-probability is 0, and the log odds of the others are corrected for the number of coded ones (`Completion`). Last,
-procedures that exclude each other must not add up to more than 1 (`dx2px.scoring.alternatives`).
-`dx2px.training.fit_calibration`, `fit_head`, `fit_alternatives` and `fit_completion` fit all this.
+probability is 0, and the log odds of the others are corrected for the number of coded ones. Last, procedures that
+exclude each other must not add up to more than 1 (`dx2px.scoring.alternatives`). `dx2px.scoring.completion` has what
+changes with coded procedures: while a stay is being coded, and once it is. `dx2px.training.fit_calibration`, `fit_head`,
+`fit_alternatives`, `fit_completion` and `fit_rest` fit all this.
 
 Axes: i stays, p procedures, k knots, c coverages.
 """
@@ -31,6 +32,7 @@ from numpy.typing import NDArray
 
 from dx2px.errors import InputError
 from dx2px.scoring.alternatives import Alternatives
+from dx2px.scoring.completion import REST, Completion, Rest
 from dx2px.scoring.head import COMPLETION, LAYOUT, Head
 from dx2px.scoring.methods import Layout
 from dx2px.scoring.segments import Doubles, Floats, log_softmax
@@ -45,7 +47,7 @@ _LARGEST, _STEEPEST = (
     1e150,
 )  # a saved number and a slope: no fit comes near them, and their products stay finite
 _NAMES = {"centred", "first", "weights", "second", "coverages", "thresholds"}
-_OPTIONAL = {"head", "alternatives", "completion"}
+_OPTIONAL = {"head", "alternatives", "completion", "rest"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,30 +81,6 @@ class Curve:
 
 
 @dataclass(frozen=True, eq=False)
-class Completion:
-    """How the log odds z of a stay's other procedures change once n are coded: slope·z + shift + per_log·log n.
-
-    A second head then corrects each procedure by itself, where that helps.
-    """
-
-    slope: float  # above 0
-    shift: float
-    per_log: float
-    head: Head | None = None
-
-    def __call__(self, z: Doubles, coded: NDArray[np.int64]) -> Doubles:
-        """The log odds of all procedures, (i, p), of stays with so many coded procedures, at least one, (i,)."""
-        changed: Doubles = self.slope * z + (self.shift + self.per_log * np.log(coded))[:, None]
-        return changed if self.head is None else self.head.log_odds(changed)
-
-    @property
-    def numbers(self) -> list[float]:
-        """All but the head's arrays."""
-        own = [self.slope, self.shift, self.per_log]
-        return own if self.head is None else [*own, self.head.slope, self.head.shift]
-
-
-@dataclass(frozen=True, eq=False)
 class Calibration:
     """The fitted stage; a model folder keeps it as plain numbers, and the head's arrays with its weights."""
 
@@ -115,6 +93,7 @@ class Calibration:
     head: Head | None = None  # without one, probabilities are the pooled ones
     alternatives: Alternatives = field(default_factory=Alternatives)  # none without a head
     completion: Completion | None = None  # of a model that takes coded procedures as evidence
+    rest: Rest | None = None  # likewise; without it, a stay counts as one that is still being coded
 
     def probability(self, scores: NDArray[Any], places: NDArray[np.int64] | None = None) -> Doubles:
         """How often a procedure with such a score, in a stay with such scores, was coded; (i, p), within 0 and 1.
@@ -130,6 +109,35 @@ class Calibration:
             return self.alternatives.limited(p)
         columns = np.broadcast_to(self.alternatives.columns, (len(p), len(self.alternatives.columns)))
         return self.alternatives.limited(p, places, self._probability(eta, out, columns))
+
+    def given_rest(self, scores: NDArray[Any], places: NDArray[np.int64] | None = None) -> Doubles:
+        """The same if the coded procedures are all that a stay has, but for the one asked about; (i, p) or (i, l).
+
+        It differs from `probability` only in stays with coded procedures. Alternatives of these are not limited: what
+        excludes what is part of the question.
+        """
+        out = _out(scores)
+        if out is None:
+            return self.probability(scores, places)
+        some = out.any(axis=1)
+        p = np.empty((scores if places is None else places).shape)
+        where, none = (None, None) if places is None else (places[some], places[~some])
+        if not some.all():
+            p[~some] = self.probability(scores[~some], none)
+        p[some] = sigmoid(self.rest_log_odds(scores[some], out[some], where))
+        return p
+
+    def rest_log_odds(
+        self, scores: NDArray[Any], out: NDArray[np.bool_], places: NDArray[np.int64] | None = None
+    ) -> Doubles:
+        """Of stays that all have some coded procedure, `out`, (i, p); all procedures or, with `places`, some."""
+        eta = self.pooled(scores, out)
+        z = eta if self.head is None else self.head.log_odds(eta)
+        if self.completion is not None:
+            z = self.completion(np.where(out, _LOWEST, z), out.sum(axis=1), places)
+        elif places is not None:
+            z = np.take_along_axis(z, places, axis=1)
+        return z if self.rest is None else self.rest(z, out, places)
 
     def log_odds(self, scores: NDArray[Any]) -> Doubles:
         """Of all procedures, (i, p), before what completion and alternatives change."""
@@ -195,7 +203,8 @@ class Calibration:
         """The heads', as a model folder names them; none without a head."""
         found = {} if self.head is None else self.head.arrays()
         second = None if self.completion is None else self.completion.head
-        return found if second is None else found | second.arrays(COMPLETION)
+        found |= {} if second is None else second.arrays(COMPLETION)
+        return found if self.rest is None else found | self.rest.arrays
 
     def with_arrays(self, arrays: Mapping[str, Floats]) -> Calibration:
         """The same with other arrays of the heads, or with none where there is no head."""
@@ -204,7 +213,8 @@ class Calibration:
         if completion is not None and completion.head is not None:
             final = completion.head.slope, completion.head.shift
             completion = replace(completion, head=Head.of(arrays, final, COMPLETION))
-        return replace(self, head=head, completion=completion)
+        rest = None if self.rest is None else Rest.of(arrays, self.rest.numbers)
+        return replace(self, head=head, completion=completion, rest=rest)
 
     def to_dict(self) -> dict[str, Any]:
         """As config.json keeps it; the head's arrays are elsewhere."""
@@ -215,6 +225,8 @@ class Calibration:
             extra["alternatives"] = self.alternatives.to_list()
         if self.completion is not None:
             extra["completion"] = self.completion.numbers
+        if self.rest is not None:
+            extra["rest"] = list(self.rest.numbers)
         return extra | {
             "centred": self.centred,
             "first": self.first.to_dict(),
@@ -243,6 +255,7 @@ class Calibration:
             *(record["centred"], first, weights, second, coverages, thresholds, head),
             Alternatives.from_list(record.get("alternatives", []), size),
             _completion(record, arrays),
+            _rest(record, arrays),
         )
 
 
@@ -299,8 +312,20 @@ def _completion(record: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
     return Completion(own[0], own[1], own[2], head)
 
 
+def _rest(record: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Rest | None:
+    own = _numbers(record.get("rest", [])).tolist()
+    if len(own) != (2 if arrays.keys() & REST.keys() else 0) or not arrays.keys() & REST.keys() in (
+        set(),
+        {*REST},
+    ):
+        raise ValueError("parts of its rest are missing")
+    if own and (own[0] <= 0 or "completion" not in record):
+        raise ValueError("the rest has a slope above 0, and follows a completion")
+    return Rest.of(arrays, (own[0], own[1])) if own else None
+
+
 def _head(record: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Head | None:
-    if arrays.keys() - COMPLETION.keys() != (LAYOUT.keys() if "head" in record else set()):
+    if arrays.keys() - COMPLETION.keys() - REST.keys() != (LAYOUT.keys() if "head" in record else set()):
         raise ValueError("parts of its head are missing")
     return _fitted(arrays, _numbers(record["head"]).tolist(), LAYOUT) if "head" in record else None
 

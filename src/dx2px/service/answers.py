@@ -14,6 +14,7 @@ from typing import Any, Unpack
 
 from dx2px.answers import Explanation, Model, PlanChoice, Recommendation
 from dx2px.answers.audit import audit_stay
+from dx2px.answers.defects import AuditSettings
 from dx2px.answers.facts import Facts
 from dx2px.answers.lookup import Lookup
 from dx2px.answers.results import SCOPE
@@ -95,15 +96,20 @@ class Answers:
             raise _refusal(error) from None
 
     def audit(
-        self, name: str | None, diagnoses: Sequence[str], procedures: Sequence[str], **facts: Unpack[Facts]
+        self,
+        name: str | None,
+        diagnoses: Sequence[str],
+        procedures: Sequence[str],
+        settings: AuditSettings | None = None,
+        **facts: Unpack[Facts],
     ) -> dict[str, Any]:
-        """The unsupported and the missing procedures of a coded stay."""
+        """What to look at in a coded stay."""
         self._check_facts(facts)
         try:
-            found = audit_stay(self.model, diagnoses, procedures, id=name, **facts)
+            found = audit_stay(self.model, diagnoses, procedures, settings, id=name, **facts)
         except InputError as error:
             raise _refusal(error) from None
-        named = {one.code for finding in (*found.unsupported, *found.missing) for one in finding.because}
+        named = {one.code for finding in found.findings for one in finding.because}
         evidence = [about for code, about in self._context.items() if code in named]
         return found.to_dict() | ({"evidence": evidence} if evidence else {})
 

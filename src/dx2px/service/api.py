@@ -8,6 +8,7 @@ import orjson
 from fastapi import FastAPI, Path, Query, Request
 from starlette.responses import Response
 
+from dx2px.answers.defects import AuditSettings
 from dx2px.answers.facts import Facts
 from dx2px.service import bodies, schemas
 from dx2px.service.contract import BODY, operation
@@ -106,11 +107,11 @@ class _Routes:
 
     async def audit(self, request: Request) -> Response:
         body = await bodies.read(request, schemas.AuditRequest)
-        answers = self.served.answers
+        answers, settings = self.served.answers, AuditSettings(kinds=tuple(body.kinds))
         audited = []
         for stay in body.stays:
             await request.state.turn()
-            audited.append(answers.audit(stay.id, stay.diagnoses, stay.procedures, **_facts(stay)))
+            audited.append(answers.audit(stay.id, stay.diagnoses, stay.procedures, settings, **_facts(stay)))
         return reply({"stays": audited})
 
     async def neighbors(

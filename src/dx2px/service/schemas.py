@@ -7,11 +7,13 @@ may have more names than promised.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from dx2px.answers.defects import KINDS, USUAL_KINDS
+from dx2px.answers.defects import Kind as FindingKind
 from dx2px.answers.facts import OLDEST
 
 MOST_CODES, MOST_STAYS, MOST_TOP = 200, 200, 50
@@ -21,7 +23,10 @@ CODE_PATTERN = r"^[^\x00-\x1f\x7f]*[0-9A-Za-z][^\x00-\x1f\x7f]*$"
 TEXT_PATTERN = r"^[^\x00-\x1f\x7f]*$"
 
 
-def _distinct(values: list[str]) -> list[str]:
+T = TypeVar("T", bound=str)
+
+
+def _distinct(values: list[T]) -> list[T]:
     if len(set(values)) != len(values):
         raise PydanticCustomError("repeated", "must not repeat an item")
     return values
@@ -118,6 +123,11 @@ class CodedStay(StayFacts):
 
 class AuditRequest(Request):
     stays: Annotated[list[CodedStay], Field(min_length=1, max_length=MOST_STAYS)]
+    kinds: Annotated[
+        list[FindingKind],
+        Field(min_length=1, max_length=len(KINDS), json_schema_extra=UNIQUE),
+        AfterValidator(_distinct),
+    ] = Field(default=list(USUAL_KINDS), description="The kinds of finding that are wanted.")
 
 
 class Report(BaseModel):
@@ -278,14 +288,24 @@ class ExplainAnswer(Report):
 
 
 class Finding(Report):
-    code: str
-    title: str
-    probability: Probability
-    rank: Annotated[int, Field(ge=1)] = Field(
-        description="Its place among all procedures for these diagnoses."
+    kind: FindingKind = Field(
+        description="`unsupported`: coded, though nothing else of the stay supports it. `omitted`: expected from "
+        "everything else that is coded, but absent. `swap`: absent and usual, but an alternative that excludes it is "
+        "coded. `companion`: absent, but usually coded together with a coded procedure. `diagnosis`: coded, but no "
+        "diagnosis of the stay explains it."
     )
+    code: str = Field(description="The procedure.")
+    title: str
+    other: str | None = Field(description="The coded procedure of a swap or of a companion.")
     strength: Probability = Field(description="The probability that it is a mistake.")
+    probability: Probability = Field(description="Of the procedure, given the rest of the stay.")
+    rank: Annotated[int, Field(ge=1)] = Field(
+        description="Its place among all procedures that are not coded besides it."
+    )
     because: list[Reason]
+    suggested: list[Reason] = Field(
+        description="For the kind `diagnosis`: the diagnoses that usually explain the procedure."
+    )
 
 
 class NamedEvidence(Report):
@@ -296,8 +316,7 @@ class NamedEvidence(Report):
 
 class AuditedStay(Report):
     id: str | None
-    unsupported: list[Finding] = Field(description="Coded, though the diagnoses hardly support it.")
-    missing: list[Finding] = Field(description="Expected for these diagnoses, but not coded.")
+    findings: list[Finding] = Field(description="Strongest first.")
     unknown: list[str] = Field(description="Codes that the model does not know.")
     evidence: list[NamedEvidence] | None = Field(
         default=None, description="What the reasons name besides diagnoses, if anything."

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.cohort import Cohort, Ragged
-from dx2px.scoring.calibration import Calibration, Completion, sigmoid
+from dx2px.scoring.calibration import Calibration, sigmoid
 from dx2px.scoring.cohort_evidence import known_of
+from dx2px.scoring.completion import Completion
 from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.scoring.folder import halved
 from dx2px.scoring.head import COMPLETION, Head

@@ -28,6 +28,7 @@ from safetensors import SafetensorError
 
 from dx2px.errors import ModelError
 from dx2px.scoring.calibration import Calibration
+from dx2px.scoring.completion import REST
 from dx2px.scoring.folder import config_file, entries, layouts, measured_entry, tables
 from dx2px.scoring.folder.entries import ALLOWED, CARD, CONFIG, HISTORY, REQUIRED, SPLIT, VOCABULARY, WEIGHTS
 from dx2px.scoring.folder.flaws import FlawError, raise_all
@@ -182,7 +183,7 @@ def _files(record: config_file.Record, contents: Mapping[str, bytes]) -> ModelFi
     if SPLIT in contents:
         tables.check_split(contents[SPLIT], SPLIT)
     single = _single(arrays)
-    head = {name: single.pop(name) for name in (*LAYOUT, *COMPLETION) if name in single}
+    head = {name: single.pop(name) for name in (*LAYOUT, *COMPLETION, *REST) if name in single}
     return ModelFiles(
         method=record["method"],
         settings=record["settings"],

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.scoring import head
+from dx2px.scoring.completion import REST
 from dx2px.scoring.methods import METHODS
 
 Array = NDArray[Any]
@@ -33,7 +34,9 @@ def shape_flaws(
         return [f"this version of dx2px does not know the method {method[:40]!r}"]
     declared = METHODS[method]
     groups = [
-        group for group in (*declared.optional, head.LAYOUT, head.COMPLETION) if group.keys() & shapes.keys()
+        group
+        for group in (*declared.optional, head.LAYOUT, head.COMPLETION, REST)
+        if group.keys() & shapes.keys()
     ]
     layout = {name: axes for group in (declared.arrays, *groups) for name, axes in group.items()}
     found = [f"the array {name} is missing" for name in sorted(layout.keys() - shapes.keys())]

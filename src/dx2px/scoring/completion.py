@@ -1,0 +1,116 @@
+"""What changes once procedures of a stay are coded: for one that is still being coded, and for one that is finished.
+
+With z_p the log odds that the scores give, and R the coded procedures:
+
+    completion   z'_p = slope · z_p + shift + per_log · log |R|, then a head of its own; something may still be missing
+    rest         y_p = k_p z'_p + a_p + Σ_{r∈R} A_r · B_p,  log odds slope · y_p + shift
+                 the stay has exactly R and, perhaps, p: what an audit asks (`dx2px.answers.questions`)
+
+A_r · B_p says how much likelier, or less likely, p is beside r than the scores say. For a pair that excludes each other
+it is far below 0. `dx2px.training.fit_completion` and `fit_rest` fit the numbers.
+
+Axes: i stays, p procedures, l procedures asked for, f factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dx2px.scoring.head import Head
+from dx2px.scoring.methods import Layout
+from dx2px.scoring.segments import Doubles, Factor, Floats
+
+REST: Layout = {
+    "rest_k": ("procedure",),
+    "rest_a": ("procedure",),
+    "rest_A": ("procedure", "rest factor"),
+    "rest_B": ("procedure", "rest factor"),
+}
+_MOST = 30.0  # log odds: e³⁰ to one is as certain as an answer may be
+
+
+@dataclass(frozen=True, eq=False)
+class Completion:
+    """How the log odds z of a stay's other procedures change once n are coded: slope·z + shift + per_log·log n.
+
+    A second head then corrects each procedure by itself, where that helps.
+    """
+
+    slope: float  # above 0
+    shift: float
+    per_log: float
+    head: Head | None = None
+
+    def __call__(
+        self, z: Doubles, coded: NDArray[np.int64], places: NDArray[np.int64] | None = None
+    ) -> Doubles:
+        """The log odds of all procedures, (i, p), of stays with so many coded procedures, at least one, (i,).
+
+        With `places` (i, l), only of the procedures at these places.
+        """
+        changed: Doubles = self.slope * z + (self.shift + self.per_log * np.log(coded))[:, None]
+        if self.head is not None:
+            return self.head.log_odds(changed, places)
+        return changed if places is None else np.take_along_axis(changed, places, axis=1)
+
+    @property
+    def numbers(self) -> list[float]:
+        """All but the head's arrays."""
+        own = [self.slope, self.shift, self.per_log]
+        return own if self.head is None else [*own, self.head.slope, self.head.shift]
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """The log odds of a procedure if the coded ones are all others that a stay has."""
+
+    k: Floats  # (p,)
+    a: Floats  # (p,)
+    A: Floats  # (p, f)
+    B: Floats  # (p, f)
+    slope: float  # above 0
+    shift: float
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]], final: tuple[float, float] = (1.0, 0.0)) -> Rest:
+        """From arrays named as in `REST`, and the last slope and shift."""
+        k, a, A, B = (arrays[name] for name in REST)
+        return cls(k, a, A, B, *final)
+
+    def __call__(
+        self, z: Doubles, coded: NDArray[np.bool_], places: NDArray[np.int64] | None = None
+    ) -> Doubles:
+        """From the log odds of completion, (i, p) or (i, l) at `places`, and what is coded, (i, p)."""
+        return np.clip(self.slope * self.own(z, coded, places) + self.shift, -_MOST, _MOST)
+
+    def own(self, z: Doubles, coded: NDArray[np.bool_], places: NDArray[np.int64] | None = None) -> Doubles:
+        """y of the module's text. The same sums in the same order, whatever stays and places."""
+        factors = (coded.astype(np.float32) @ self._factor).astype(np.float64)  # (i, f)
+        k, a, B = (
+            (self.k, self.a, self.B) if places is None else (self.k[places], self.a[places], self.B[places])
+        )
+        y: Doubles = np.maximum(z, -_MOST) * k
+        y += a
+        for factor in range(B.shape[-1]):
+            y += factors[:, factor, None] * B[..., factor]
+        return y
+
+    @property
+    def arrays(self) -> dict[str, Floats]:
+        """As a model folder names them."""
+        return dict(zip(REST, (self.k, self.a, self.A, self.B), strict=True))
+
+    @property
+    def numbers(self) -> tuple[float, float]:
+        """All but the arrays."""
+        return self.slope, self.shift
+
+    @cached_property
+    def _factor(self) -> Factor:
+        return Factor(self.A)
