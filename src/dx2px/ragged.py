@@ -108,6 +108,13 @@ class Ragged:
         keep[(copies.offsets[:-1] + self.place_of_entry)[copies.lengths > 1]] = False
         return copies.filtered(keep)
 
+    def each_left_out(self) -> Ragged:
+        """One row per entry: the entry's row without it, which may be empty."""
+        copies = self.take(self.row_of_entry)
+        keep = np.ones(len(copies.values), np.bool_)
+        keep[copies.offsets[:-1] + self.place_of_entry] = False
+        return copies.filtered(keep)
+
     @property
     def place_of_entry(self) -> Offset:
         """The place of each entry in its row, from 0."""

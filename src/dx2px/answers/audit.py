@@ -1,4 +1,4 @@
-"""Audit of one coded stay: what is coded but unsupported, what is expected but absent, where a diagnosis may be missing.
+"""Audit of one coded stay: what is unsupported, what is expected but absent, and where a diagnosis may be missing.
 
 It compares a stay with how stays like it were coded. A finding is a reason to look, not proof of a mistake.
 """

@@ -3,8 +3,8 @@
 For a model that takes coded procedures as evidence, every question is asked given everything else that is coded: an
 absent procedure of the stay as it is, a coded one of the stay without it. Other models answer both from the diagnoses.
 
-Axes: i stays, e coded procedures of all stays laid flat, v rows asked: the i stays as they are, then the e stays without
-one procedure each; p procedures, l procedures asked for.
+Axes: i stays, e coded procedures of all stays laid flat, p procedures, l procedures asked for, v rows asked: the i stays
+as they are, then the e stays without one procedure each.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.ragged import Ragged, joined, side_by_side
+from dx2px.ragged import Ragged, joined
 from dx2px.scoring.calibration import Calibration
 from dx2px.scoring.evidence import layout_of
 from dx2px.scoring.scorer import Scorer
@@ -39,9 +39,8 @@ class Questions:
         layout = layout_of(scorer)
         if layout is None:
             return cls(scorer, stays, coded, stays, scorer.scores(stays))
-        shown = joined([coded, _without_each(coded)])
         asked = stays.take(np.concatenate([np.arange(len(stays)), coded.row_of_entry]))
-        rows = side_by_side(asked, Ragged(shown.offsets, shown.values + layout.starts[1]))
+        rows = layout.with_coded(asked, joined([coded, coded.each_left_out()]))
         return cls(scorer, stays, coded, rows, scorer.scores(rows))
 
     @property
@@ -64,11 +63,3 @@ class Questions:
         """
         rows = self.without if entry is None else self.without[entry]
         return calibration.given_rest(self.scores[rows], places)
-
-
-def _without_each(coded: Ragged) -> Ragged:
-    """One row per entry: the entry's row without it, (e)."""
-    copies = coded.take(coded.row_of_entry)
-    keep = np.ones(len(copies.values), np.bool_)
-    keep[copies.offsets[:-1] + coded.place_of_entry] = False
-    return copies.filtered(keep)

@@ -13,8 +13,8 @@ corrects each procedure by itself, where that helps; otherwise probability_p = �
 ranks lower may be more probable. A procedure with the score −∞ is coded already, so it is out of the question: its
 probability is 0, and the log odds of the others are corrected for the number of coded ones. Last, procedures that
 exclude each other must not add up to more than 1 (`dx2px.scoring.alternatives`). `dx2px.scoring.completion` has what
-changes with coded procedures: while a stay is being coded, and once it is. `dx2px.training.fit_calibration`, `fit_head`,
-`fit_alternatives`, `fit_completion` and `fit_rest` fit all this.
+changes with coded procedures: while a stay is being coded, and once it is. `dx2px.training.fit_calibration`,
+`fit_head`, `fit_alternatives`, `fit_completion` and `fit_rest` fit all this.
 
 Axes: i stays, p procedures, k knots, c coverages.
 """
@@ -313,11 +313,8 @@ def _completion(record: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
 
 
 def _rest(record: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Rest | None:
-    own = _numbers(record.get("rest", [])).tolist()
-    if len(own) != (2 if arrays.keys() & REST.keys() else 0) or not arrays.keys() & REST.keys() in (
-        set(),
-        {*REST},
-    ):
+    own, present = _numbers(record.get("rest", [])).tolist(), arrays.keys() & REST.keys()
+    if len(own) != (2 if present else 0) or present not in (set(), REST.keys()):
         raise ValueError("parts of its rest are missing")
     if own and (own[0] <= 0 or "completion" not in record):
         raise ValueError("the rest has a slope above 0, and follows a completion")

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dx2px.errors import ModelError
-from dx2px.ragged import Ragged, offsets_of
+from dx2px.ragged import Ragged, offsets_of, side_by_side
 from dx2px.scoring.known import OTHER, UNKNOWN, Known, Numbers
 from dx2px.scoring.scorer import Scorer
 
@@ -161,6 +161,10 @@ class EvidenceLayout:
         stay, row = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.argsort(stay, kind="stable")
         return Ragged(offsets_of(np.bincount(stay, minlength=len(every))), row[order])
+
+    def with_coded(self, rows: Ragged, coded: Ragged) -> Ragged:
+        """The rows of each stay, and after them those of the procedures that are coded already."""
+        return side_by_side(rows, Ragged(coded.offsets, coded.values + self.starts[1]))
 
     def coded_in(self, rows: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Which procedures are coded already in which of these stays: places of stays, and procedures."""

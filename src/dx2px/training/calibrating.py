@@ -4,7 +4,8 @@
 2. A head that corrects each procedure, on training stays; kept if validation gains      `fit_head`
 3. Which procedures exclude each other, in the training stays                            `fit_alternatives`
 4. What changes once some procedures are coded, for a model that takes this as evidence  `fit_completion`
-5. Thresholds of sets, on validation stays                                               `conformal_thresholds`
+5. What changes once the coded ones are all others that a stay has, likewise             `fit_rest`
+6. Thresholds of sets, on validation stays                                               `conformal_thresholds`
 
 A model that takes evidence must be right with it and without. So validation stays are used both ways, and of the
 training stays every other one shows its diagnoses alone.
@@ -31,6 +32,7 @@ from dx2px.training.fit_alternatives import fit_alternatives
 from dx2px.training.fit_calibration import conformal_thresholds, fit_calibration
 from dx2px.training.fit_completion import fit_completion
 from dx2px.training.fit_head import fitting_stays, with_head
+from dx2px.training.fit_rest import fit_rest
 from dx2px.training.recommender import Recommender
 
 
@@ -49,6 +51,7 @@ def calibrated(method: Recommender, scorer: Scorer, lessons: Cohort, held_out: C
         learned = (lambda rows: method.blurred_scores(rows, generator)), every_other
         known = scorer.scores, held_out
         stage = replace(stage, completion=fit_completion(stage, layout, learned, known, half=method.half))
+        stage = replace(stage, rest=fit_rest(stage, layout, learned, known, half=method.half))
     return replace(stage, thresholds=_thresholds(stage, scorer, held_out))
 
 
