@@ -3,15 +3,14 @@
 Run: python studies/audit.py COHORT… [--methods coupling,linear] [--stays 5000] [--models FOLDER] [--out FILE]
 80/20 by stay or patient (split seed 0), fold 0 of ten validates and calibrates. With --models, models are kept there
 and read from there when they are present. Keeps the numbers in --out and prints Markdown: recall at 1, 5 and 10
-findings per 100 stays for four kinds of mistake, with 95 % intervals; then stated and measured precision. With
---plain, each method is also measured with strengths that follow the probability alone, not how frequent a code is.
-docs/audit.md has the numbers.
+findings per 100 stays for six kinds of mistake, with 95 % intervals; then stated and measured precision, and what else
+was measured. With --alone, a model that takes coded procedures is also measured from the diagnoses alone; with --part
+validation, on the stays that chose and calibrated it. docs/audit.md has the numbers.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +18,11 @@ import numpy as np
 from dx2px import Cohort, Model
 from dx2px.cohort import Split
 from dx2px.lab.audit_study import AuditStudy, audit_study
-from dx2px.lab.benchmark.settings import method_with
+from dx2px.methods import recommender
 from dx2px.training.run import SplitConfig, learn
 from kept import keep
 
+SHOWN = 10  # procedures of which most removed ones are found
 METHODS = "coupling,mlp,linear,e+sa+ma,cooccurrence,popularity"
 
 
@@ -30,18 +30,17 @@ def model_of(cohort: Cohort, method: str, folder: Path | None, threads: int) -> 
     """The model of a method for a cohort, trained unless it is kept."""
     if folder is not None and folder.is_dir():
         return Model.load(folder)
-    trained = learn(cohort, method_with(method, {}), threads=threads)
+    trained = learn(cohort, recommender(method), threads=threads)
     if folder is not None:
         trained.save(folder)
     return Model(trained.files())
 
 
-def study(cohort: Cohort, split: Split, model: Model, stays: int, plain: bool = False) -> AuditStudy:
-    """One model on some of the test stays; a plain one does not know how frequent procedures are."""
-    asked = Model(replace(model.files, procedure_counts=None)) if plain else model
-    rows = np.sort(np.random.default_rng(0).permutation(split.test)[:stays])
-    found = audit_study(asked, cohort.subset(rows), cohort.subset(split.training(0)))
-    return replace(found, method=f"{found.method}, plain") if plain else found
+def study(cohort: Cohort, split: Split, model: Model, options: argparse.Namespace, alone: bool) -> AuditStudy:
+    """One model on some of the test stays."""
+    part = split.test if options.part == "test" else split.validation(0)
+    rows = np.sort(np.random.default_rng(0).permutation(part)[: options.stays])
+    return audit_study(model, cohort.subset(rows), cohort.subset(split.training(0)), alone=alone)
 
 
 def show_recalls(name: str, studies: list[AuditStudy]) -> None:
@@ -63,14 +62,24 @@ def show_precisions(name: str, studies: list[AuditStudy]) -> None:
             print(f"| {one.method} | {p.kind} | {p.stated:.2f} | {measured} | {p.per_100:.2f} |")
 
 
+def show_others(name: str, studies: list[AuditStudy]) -> None:
+    print(f"\n| {name} | suggested, % | swaps among omitted, % | calibration gap, % |\n|---|---|---|---|")
+    for one in studies:
+        cells = (one.suggested, one.swaps_among_omitted, one.calibration_gap)
+        print(f"| {one.method} | {' | '.join(f'{cell:.1f}' for cell in cells)} |")
+        for found in one.procedures[:SHOWN]:
+            print(f"|  {found.code} | {found.found} of {found.removed} | | |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cohorts", nargs="+", type=Path)
     parser.add_argument("--methods", default=METHODS)
     parser.add_argument("--stays", type=int, default=5000)
+    parser.add_argument("--part", choices=("test", "validation"), default="test")
     parser.add_argument("--models", type=Path)
     parser.add_argument("--out", type=Path, default=Path("results/audit.json"))
-    parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--alone", action="store_true")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     for path in options.cohorts:
@@ -79,12 +88,14 @@ def main() -> None:
         for method in options.methods.split(","):
             folder = options.models / f"{path.stem}.{method}" if options.models else None
             model = model_of(cohort, method, folder, options.threads)
-            kinds = (False, True) if options.plain else (False,)
-            studies += [study(cohort, split, model, options.stays, plain) for plain in kinds]
-        record = {"cohort": path.stem, "seed": 0, "studies": [one.to_dict() for one in studies]}
-        keep(options.out, path.stem, record)
+            ways = (False, True) if options.alone and model.layout is not None else (False,)
+            studies += [study(cohort, split, model, options, alone) for alone in ways]
+        if options.part == "test":
+            record = {"cohort": path.stem, "seed": 0, "studies": [one.to_dict() for one in studies]}
+            keep(options.out, path.stem, record)
         show_recalls(path.stem, studies)
         show_precisions(path.stem, studies)
+        show_others(path.stem, studies)
 
 
 if __name__ == "__main__":

@@ -125,7 +125,8 @@ class Flagger:
         self.calibration: Calibration = model.files.calibration
         self.shares = wrong_shares(model.files.procedure_counts, len(model.files.procedures))  # (p,)
         self.suggester = Suggester(model)
-        self._excluded = _neighbours(self.calibration.alternatives.pairs, len(self.shares))
+        # Of each procedure, those that exclude it.
+        self.alternatives = _neighbours(self.calibration.alternatives.pairs, len(self.shares))
 
     def flag(self, scorer: Scorer, stays: Ragged, coded: Ragged) -> Flagged:
         """The findings of stays, by stay and strongest first.
@@ -135,9 +136,12 @@ class Flagger:
             stays: The evidence of each stay as the scorer's rows, but for coded procedures; at least one diagnosis.
             coded: The procedures coded for each stay.
         """
-        asked = Questions.of(scorer, stays, coded)
+        return self.findings(Questions.of(scorer, stays, coded))
+
+    def findings(self, asked: Questions) -> Flagged:
+        """The findings, from the answers to the questions."""
         found = _explained_otherwise(self.judged(asked, self.settings.precision))
-        shares = reasons(scorer, asked.rows, found)
+        shares = reasons(asked.scorer, asked.rows, found)
         found = _companions(asked, found, shares)
         wanted = np.isin(found.kind, [KINDS.index(kind) for kind in self.settings.kinds])
         return Flagged(asked, found, shares).take(wanted)
@@ -163,7 +167,7 @@ class Flagger:
         P = asked.absent(self.calibration)  # (i, p)
         strength = omitted_strength(P, self.settings.omitted)
         strength[asked.coded.row_of_entry, asked.coded.values] = NEVER
-        entry, excluded = _entries(self._excluded.take(asked.coded.values))
+        entry, excluded = _entries(self.alternatives.take(asked.coded.values))
         strength[asked.coded.row_of_entry[entry], excluded] = NEVER  # these would be swaps
         stay, procedure = place = np.nonzero(strength >= least)
         return Findings.of("omitted", stay, procedure, strength[place], P[place], stay)
@@ -171,11 +175,11 @@ class Flagger:
     def _swaps(self, asked: Questions) -> Findings:
         """One per absent procedure: for the coded alternative that makes it strongest."""
         stay, coded = _entries(asked.coded)
-        excluded = self._excluded.take(coded)
+        excluded = self.alternatives.take(coded)
         entry, procedure = _entries(excluded)
         asked_for = np.stack([procedure, coded[entry]], axis=1)
         P, own = asked.instead(self.calibration, asked_for, entry).T
-        strength = swap_strength(P, own, self._excluded.lengths[procedure], self.settings.omitted)
+        strength = swap_strength(P, own, self.alternatives.lengths[procedure], self.settings.omitted)
         found = Findings.of("swap", stay[entry], procedure, strength, P, asked.without[entry])
         found = replace(found, other=coded[entry]).take(
             ~asked.coded.indicator(len(self.shares))[stay[entry], procedure]

@@ -3,7 +3,7 @@
 For a model that takes coded procedures as evidence, every question is asked given everything else that is coded: an
 absent procedure of the stay as it is, a coded one of the stay without it. Other models answer both from the diagnoses.
 
-Axes: i stays, e coded procedures of all stays laid flat, p procedures, l procedures asked for, v rows asked: the i stays
+Axes: i stays, e coded procedures of all stays laid flat, p procedures, l procedures asked for, v rows asked: the stays
 as they are, then the e stays without one procedure each.
 """
 
