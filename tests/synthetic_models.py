@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from dx2px.scoring.alternatives import Alternatives
 from dx2px.scoring.calibration import Calibration, Curve
+from dx2px.scoring.completion import Completion, Rest
+from dx2px.scoring.evidence import AGES
 from dx2px.scoring.folder import ModelFiles
 from dx2px.scoring.methods import METHODS
 
@@ -79,3 +82,41 @@ def partly_learned(method: str, seed: int = 0, **changes: Any) -> ModelFiles:
     if "seen" in arrays:
         arrays["seen"] = (np.array(counts) > 0).astype(np.float32)
     return replace(files, arrays=arrays, **changes)
+
+
+# With a hip fracture goes an open or a closed reduction, never both; with the open one a transfusion; with a weak heart
+# an echocardiogram.
+HIP, HEART = "icd9cm:82021", "icd9cm:4280"
+CLOSED, OPEN, ECHO, TRANSFUSION = "icd9pcs:7915", "icd9pcs:7935", "icd9pcs:8872", "icd9pcs:9904"
+
+
+def beside_files() -> ModelFiles:
+    """A model that takes coded procedures as evidence, with planted log odds of each row and procedure."""
+    low = -8.0
+    log_odds = {  # closed, open, echo, transfusion
+        "U": [[low, low, 2.0, low], [1.5, 1.0, low, low]],
+        "coded_U": [[low] * 4, [low, low, low, 3.0], [low] * 4, [low] * 4],
+        "context_U": [[-6.0] * 4, *([[low] * 4] * 45)],
+    }
+    arrays = {name: np.array(rows, np.float32) for name, rows in log_odds.items()}
+    arrays |= {name.replace("U", "s"): np.zeros(len(rows), np.float32) for name, rows in log_odds.items()}
+    zeros = np.zeros(4, np.float32)
+    arrays |= {"V": np.eye(4, dtype=np.float32), "G": np.zeros((4, 4), np.float32), "g": zeros, "b": zeros}
+    one_each = np.array(
+        [[4.0, 0.0], [0.0, 4.0], [0, 0], [0, 0]], np.float32
+    )  # closed excludes open, and open closed
+    the_other = np.array([[0.0, -2.0], [-2.0, 0.0], [0, 0], [0, 0]], np.float32)
+    rest = Rest(zeros + 1, zeros, one_each, the_other, 1.0, 0.0)
+    calibration = replace(
+        SIGMOID, alternatives=Alternatives([(0, 1)]), completion=Completion(1.0, 0.0, 0.0), rest=rest
+    )
+    return ModelFiles(
+        method="coupling",
+        settings={"evidence": {"ages": list(AGES), "admissions": []}},
+        diagnoses=(HEART, HIP),
+        procedures=(CLOSED, OPEN, ECHO, TRANSFUSION),
+        arrays=arrays,
+        history=pa.table({"epoch": [1]}),
+        card="# Planted\n",
+        calibration=calibration,
+    )

@@ -1,4 +1,4 @@
-"""Audits: planted mistakes are found, and one stay, a stream and a file tell the same."""
+"""Audits: planted mistakes are found, of every kind, and one stay, a stream and a file tell the same."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ from dx2px.answers import Model
 from dx2px.answers.audit import LEAST_SHARE
 from dx2px.answers.audit_file import check_findings_path
 from dx2px.answers.audit_stream import audited_blocks
-from dx2px.answers.defects import missing_strength
+from dx2px.answers.defects import KINDS, omitted_strength
 from dx2px.answers.flagging import Flagger
+from dx2px.answers.questions import Questions
 from dx2px.errors import CodeError, InputError, ModelError
 from dx2px.ragged import Ragged
 from dx2px.scoring.calibration import Calibration, Curve
 from dx2px.scoring.methods import METHODS
-from synthetic_models import partly_learned
+from synthetic_models import CLOSED, ECHO, HEART, HIP, OPEN, TRANSFUSION, beside_files, partly_learned
 
 TEXTS = pa.list_(pa.string())
-LOOSE = AuditSettings(precision=0.02, wrong=0.2, omitted=0.2)
+LOOSE = AuditSettings(precision=0.02, wrong=0.2, omitted=0.2, kinds=KINDS)
 # Steep, so that probabilities reach both ends and there are findings of both kinds.
 CALIBRATION = Calibration(
     centred=True,
@@ -40,7 +41,13 @@ CALIBRATION = Calibration(
     coverages=np.array([0.9]),
     thresholds=np.array([0.1]),
 )
-CLEAR = AuditSettings(precision=0.5)
+CLEAR = AuditSettings(precision=0.5, kinds=("unsupported", "omitted"))
+
+
+@pytest.fixture
+def knowing() -> Model:
+    """A model that takes coded procedures as evidence."""
+    return Model(beside_files())
 
 
 def random_model(method: str) -> Model:
@@ -74,6 +81,16 @@ def batch(diagnoses: Sequence[Any], procedures: Sequence[Any]) -> pa.RecordBatch
     )
 
 
+def beside_stays(stays: int) -> pa.RecordBatch:
+    """Codes of `beside_files`, and one that is backed off."""
+    rng = np.random.default_rng(3)
+    codes = (HIP, HEART, "icd9cm:82020"), (OPEN, CLOSED, ECHO, TRANSFUSION)
+    diagnoses, procedures = (
+        [rng.choice(some, rng.integers(1, 4), replace=False).tolist() for _ in range(stays)] for some in codes
+    )
+    return batch(diagnoses, procedures)
+
+
 def cut(whole: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
     return (whole.slice(start, rows) for start in range(0, len(whole), rows))
 
@@ -84,25 +101,21 @@ def findings(batches: Any, model: Model, settings: AuditSettings, **more: Any) -
 
 def told_of(one: dict[str, Any]) -> list[dict[str, Any]]:
     """A stay's audit as rows of a stream."""
-    return [
-        {"stay_id": one["id"], "kind": kind, **finding}
-        for kind in ("unsupported", "missing")
-        for finding in one[kind]
-    ]
+    return [{"stay_id": one["id"], **finding} for finding in one["findings"]]
 
 
 def test_planted_mistakes_of_one_stay(model: Model) -> None:
     """4280 goes with 3722: it is expected where it is absent, and 3995 is odd beside it."""
     found = audit_stay(model, ["428.0", "V70.0"], ["39.95", "99.99"], CLEAR, id="a").to_dict()
     assert found["id"] == "a"
-    assert [one["code"] for one in found["missing"]] == ["icd9pcs:3722"]
+    (expected,) = (one for one in found["findings"] if one["kind"] == "omitted")
+    assert (expected["code"], expected["other"], expected["suggested"]) == ("icd9pcs:3722", None, [])
     assert found["unknown"] == ["icd9cm:V700", "icd9pcs:9999"]
-    (expected,) = found["missing"]
     assert expected["rank"] == 1
     assert expected["because"] == [{"code": "icd9cm:4280", "share": 1.0}]
     asked = model.recommend(["428.0"], 4)
     assert expected["probability"] == pytest.approx(asked.recommendations[0].probability)
-    assert audit_stay(model, ["428.0"], ["37.22"], CLEAR).missing == ()
+    assert audit_stay(model, ["428.0"], ["37.22"], CLEAR).of_kind("omitted") == ()
 
 
 def test_an_odd_procedure_is_found_and_a_usual_one_is_not() -> None:
@@ -110,28 +123,108 @@ def test_an_odd_procedure_is_found_and_a_usual_one_is_not() -> None:
     ranked = [one.code for one in model.recommend(["4000", "4004"], 30).recommendations]
     settings = AuditSettings(precision=0.01, wrong=0.5)
     found = audit_stay(model, ["4000", "4004"], [ranked[0], ranked[-1]], settings)
-    assert [one.code for one in found.unsupported] == [ranked[-1]]
-    assert found.unsupported[0].rank == 30
-    assert {reason.code for reason in found.unsupported[0].because} == {"icd9cm:4000", "icd9cm:4004"}
+    (odd,) = found.of_kind("unsupported")
+    assert (odd.code, odd.rank) == (ranked[-1], 30)
+    assert {reason.code for reason in odd.because} == {"icd9cm:4000", "icd9cm:4004"}
 
 
 def test_findings_are_the_procedures_whose_strength_reaches_the_precision() -> None:
     model = random_model("coupling")
     flagger = Flagger(model, LOOSE)
     rows, coded = Ragged.from_lists([[0, 4], [7], [2, 9, 11]]), Ragged.from_lists([[1, 2], [], [29]])
-    P, strength, is_coded = flagger.strengths(model.scorer.scores(rows), coded)
-    assert P.shape == strength.shape == is_coded.shape == (3, 30)
-    assert [np.flatnonzero(row).tolist() for row in is_coded] == [[1, 2], [], [29]]
-    np.testing.assert_allclose(strength[1], missing_strength(P[1], LOOSE.omitted))
-    found = flagger.flag(model.scorer, rows, coded)
-    assert len(found) == (strength >= LOOSE.precision).sum() > 0
-    assert (found.strength == strength[found.stay, found.procedure]).all()
-    assert (found.missing == ~is_coded[found.stay, found.procedure]).all()
+    asked = Questions.of(model.scorer, rows, coded)
+    every = flagger.judged(asked, 1e-12)
+    absent = every.take(every.is_kind("omitted"))
+    assert len(absent) == 3 * 30 - 3
+    P = CALIBRATION.probability(model.scorer.scores(rows))
+    np.testing.assert_array_equal(absent.probability, P[absent.stay, absent.procedure])
+    np.testing.assert_allclose(absent.strength, omitted_strength(absent.probability, LOOSE.omitted))
+    assert {kind: int(every.is_kind(kind).sum()) for kind in ("unsupported", "swap", "diagnosis")} == {
+        "unsupported": 3,
+        "swap": 0,  # this model knows no alternatives
+        "diagnosis": 3,
+    }
+    found = flagger.flag(model.scorer, rows, coded).found
+    assert 0 < len(found) < len(every)
+    assert found.strength.min() >= LOOSE.precision
+
+
+def kinds_of(model: Model, procedures: list[str]) -> dict[str, tuple[str, str | None]]:
+    """The findings of a stay with a hip fracture: by code, its kind and the other procedure."""
+    settings = AuditSettings(precision=0.2, wrong=0.3, omitted=0.3, kinds=KINDS)
+    found = audit_stay(model, [HIP], procedures, settings)
+    return {one.code: (one.kind, one.other) for one in found.findings}
+
+
+def test_each_question_is_asked_given_everything_else(knowing: Model) -> None:
+    """The same procedure is expected, odd or unexplained, as its stay has it; `beside_files` says why."""
+    swap = {CLOSED: ("swap", OPEN)}
+    assert kinds_of(knowing, [OPEN]) == swap | {TRANSFUSION: ("companion", OPEN)}
+    assert kinds_of(knowing, [CLOSED]) == {}
+    assert kinds_of(knowing, [CLOSED, TRANSFUSION]) == {TRANSFUSION: ("unsupported", None)}
+    assert kinds_of(knowing, [OPEN, TRANSFUSION]) == swap | {TRANSFUSION: ("diagnosis", None)}
+    assert kinds_of(knowing, [CLOSED, ECHO]) == {ECHO: ("unsupported", None)}
+    both = kinds_of(knowing, [OPEN, CLOSED, TRANSFUSION])
+    assert both[OPEN] == both[CLOSED] == ("unsupported", None)
+    assert set(kinds_of(knowing, [])) == {CLOSED, OPEN}
+
+
+def test_a_coded_procedure_is_judged_by_the_stay_without_it(knowing: Model) -> None:
+    """Two routes: what the audit says, and the probability with the others shown."""
+    settings = AuditSettings(precision=1e-9, wrong=0.9, kinds=("unsupported",))
+    found = audit_stay(knowing, [HIP, HEART], [OPEN, ECHO], settings, age=80).findings
+    assert {one.code for one in found} == {OPEN, ECHO}
+    calibration = knowing.files.calibration
+    assert calibration is not None
+    for one in found:
+        (shown,) = {OPEN, ECHO} - {one.code}
+        used = knowing.diagnoses.find_all([HIP, HEART])
+        rows, scorer, _ = knowing.rows_of(used, knowing.told({"age": 80, "coded": [shown]}))
+        scores, place = scorer.scores(rows), knowing.procedures.vocabulary.index(one.code)
+        assert one.probability == pytest.approx(calibration.given_rest(scores)[0, place], rel=1e-5)
+        assert one.rank == 1 + (scores[0] > scores[0, place]).sum()
+
+
+def test_a_procedure_without_its_diagnosis_is_told_what_usually_explains_it(model: Model) -> None:
+    """25000 goes with 3995: coded with 4280 alone, nothing explains it."""
+    settings = AuditSettings(precision=0.05, wrong=0.01, omitted=0.5, kinds=("unsupported", "diagnosis"))
+    (found,) = audit_stay(model, ["428.0"], ["39.95"], settings).findings
+    assert (found.kind, found.code, found.other) == ("diagnosis", "icd9pcs:3995", None)
+    assert found.suggested[0].code == "icd9cm:25000"
+    assert "icd9cm:4280" not in [one.code for one in found.suggested]
+    assert not audit_stay(model, ["428.0", "250.00"], ["39.95"], settings).findings
+    # A procedure that nothing at all supports is unsupported, and said once.
+    loud = replace(settings, wrong=0.5)
+    assert [one.kind for one in audit_stay(model, ["428.0"], ["39.95"], loud).findings] == ["unsupported"]
+
+
+def test_only_the_wanted_kinds_are_told(knowing: Model) -> None:
+    coded = [[OPEN], [CLOSED, TRANSFUSION], [OPEN, TRANSFUSION], []]
+    stays = batch([[HIP], [HIP], [HIP], [HEART]], coded)
+    every = findings([stays], knowing, LOOSE).to_pylist()
+    assert {row["kind"] for row in every} == set(KINDS)
+    for kind in KINDS:
+        some = findings([stays], knowing, replace(LOOSE, kinds=(kind,))).to_pylist()
+        assert some == [row for row in every if row["kind"] == kind]
+
+
+def test_each_finding_has_the_whole_stay(model: Model) -> None:
+    stay = batch([["428.0", "V70.0", "4280", None]], [["39.95", "nonsense", "99.99"]])
+    for row in findings([stay], model, LOOSE).to_pylist():
+        assert row["diagnoses"] == ["icd9cm:4280", "icd9cm:V700"]
+        assert row["procedures"] == ["icd9pcs:3995", "nonsense", "icd9pcs:9999"]
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_one_stay_and_a_stream_find_the_same(method: str) -> None:
-    model, stays = random_model(method), random_stays(60)
+    same_alone_and_in_a_stream(random_model(method), random_stays(60))
+
+
+def test_one_stay_and_a_stream_find_the_same_with_coded_procedures(knowing: Model) -> None:
+    same_alone_and_in_a_stream(knowing, beside_stays(60))
+
+
+def same_alone_and_in_a_stream(model: Model, stays: pa.RecordBatch) -> None:
     rows = findings([stays], model, LOOSE, threads=1).to_pylist()
     expected = [
         row
@@ -147,13 +240,13 @@ def test_one_stay_and_a_stream_find_the_same(method: str) -> None:
     for row, other in zip(rows, expected, strict=True):
         for name in ("strength", "probability"):
             assert row[name] == pytest.approx(other[name], rel=1e-3)
-        assert [one["share"] for one in row["because"]] == pytest.approx(
-            [one["share"] for one in other["because"]], abs=1e-3
-        )
+        for name in ("because", "suggested"):
+            shares = [one["share"] for one in other[name]]
+            assert [one["share"] for one in row[name]] == pytest.approx(shares, abs=1e-3)
 
 
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:
-    return row["stay_id"], row["kind"], row["code"], row["title"], row["rank"]
+    return tuple(row[name] for name in ("stay_id", "kind", "code", "title", "other", "rank"))
 
 
 def test_reasons_are_those_of_a_recommendation() -> None:
@@ -161,7 +254,7 @@ def test_reasons_are_those_of_a_recommendation() -> None:
     model = random_model("coupling")
     codes = ["4000", "4004", "4001", "4100"]
     settings = AuditSettings(precision=1e-12, wrong=0.9, omitted=0.9)
-    found = audit_stay(model, codes, [], settings).missing
+    found = audit_stay(model, codes, [], settings).of_kind("omitted")
     asked = {one.code: one for one in model.recommend(codes, 30).recommendations}
     assert len(found) == 30
     for one in found:
@@ -172,10 +265,12 @@ def test_reasons_are_those_of_a_recommendation() -> None:
         assert [reason.share for reason in one.because] == pytest.approx(shares, abs=1e-6)
 
 
-@pytest.mark.parametrize("method", ["coupling", "e+sa+ma", "mlp"])
+@pytest.mark.parametrize("method", ["coupling", "e+sa+ma", "mlp", "beside"])
 def test_batch_sizes_and_threads_change_no_bit(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(population, "STAYS", 400)
-    model, whole = random_model(method), random_stays(900)
+    beside = method == "beside"
+    model = Model(beside_files()) if beside else random_model(method)
+    whole = beside_stays(900) if beside else random_stays(900)
     expected = findings([whole], model, LOOSE, threads=1)
     for rows in (1, 7, 400, 5000):
         assert findings(cut(whole, rows), model, LOOSE, threads=1).equals(expected)
@@ -195,27 +290,28 @@ def test_everything_is_counted() -> None:
     assert counts.unknown_diagnoses == sum(one.count("unknown") for one in statuses) > 0
     assert counts.backed_off_diagnoses == sum(one.count("backed-off") for one in statuses) > 0
     assert counts.unknown_procedures == sum(f.status == "unknown" for one in coded for f in one) > 0
-    kinds = block.findings.column("kind").to_pylist()
-    assert (counts.unsupported, counts.missing) == (kinds.count("unsupported"), kinds.count("missing"))
-    assert min(counts.unsupported, counts.missing) > 0
+    found = block.findings.to_pylist()
+    assert counts.stays_with_findings == len({row["stay_id"] for row in found})
+    assert counts.by_kind == {kind: sum(row["kind"] == kind for row in found) for kind in KINDS}
+    assert counts.findings == len(found)
+    assert min(counts.by_kind[kind] for kind in ("unsupported", "omitted", "diagnosis")) > 0
 
 
-def test_a_coded_procedure_is_never_missing_nor_an_absent_one_unsupported() -> None:
+def test_a_coded_procedure_is_never_omitted_nor_an_absent_one_unsupported() -> None:
     model, stays = random_model("coupling"), random_stays(200)
     coded = {
         row["stay_id"]: {found.code for found in model.procedures.find_all(row["procedures"] or [])}
         for row in stays.to_pylist()
     }
     for row in findings([stays], model, LOOSE).to_pylist():
-        assert (row["code"] in coded[row["stay_id"]]) == (row["kind"] == "unsupported")
+        assert (row["code"] in coded[row["stay_id"]]) == (row["kind"] in ("unsupported", "diagnosis"))
         assert row["strength"] >= LOOSE.precision
 
 
 def test_nothing_usable_finds_nothing(model: Model) -> None:
     assert audit_stay(model, [], ["37.22"]).to_dict() == {
         "id": None,
-        "unsupported": [],
-        "missing": [],
+        "findings": [],
         "unknown": [],
     }
     assert audit_stay(model, ["V99"], []).unknown == ("icd10cm:V99",)
@@ -258,6 +354,22 @@ def test_a_file_keeps_the_strongest_sorted_and_counts_the_rest(
         assert best.counts == whole.counts
         assert best.findings.equals(whole.findings.slice(0, 13 if "most" in limit else 21))
         assert best.left_out == whole.findings.num_rows - best.findings.num_rows
+        assert best.groups() == whole.groups()
+
+
+def test_groups_count_all_findings_of_a_kind_and_a_procedure(
+    stays: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(population, "STAYS", 100)
+    found = audit_file(stays, random_model("coupling"), LOOSE)
+    expected: dict[tuple[str, str], list[float]] = {}
+    for row in found.findings.to_pylist():
+        expected.setdefault((row["kind"], row["code"]), []).append(row["probability"])
+    groups = found.groups()
+    assert {(one.kind, one.code): one.stays for one in groups} == {k: len(v) for k, v in expected.items()}
+    assert [one.stays for one in groups] == sorted((one.stays for one in groups), reverse=True)
+    for one in groups:
+        assert one.probability == pytest.approx(np.mean(expected[one.kind, one.code]))
 
 
 def test_memory_does_not_grow_with_the_findings(stays: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,12 +399,16 @@ def test_parquet_and_csv_hold_the_same(stays: Path, tmp_path: Path) -> None:
     record = json.loads(table.schema.metadata[b"dx2px"])
     assert record["counts"] == found.counts.to_dict()
     assert record["settings"]["precision"] == LOOSE.precision
+    assert sum(group["stays"] for group in record["groups"]) == found.counts.findings
     text = pyarrow.csv.read_csv(tmp_path / "A.csv")
     assert text.column_names == table.column_names
     assert text.column("code").to_pylist() == table.column("code").to_pylist()
     first = table.column("because").to_pylist()[0]
     told = "; ".join(f"{one['code']} {one['share']:.0%}" for one in first)
     assert text.column("because").to_pylist()[0] == told
+    for name in ("diagnoses", "procedures"):
+        listed = [row or "" for row in text.column(name).to_pylist()]
+        assert listed == ["; ".join(codes) for codes in table.column(name).to_pylist()]
 
 
 def test_ids_that_a_spreadsheet_would_run_are_made_harmless_in_csv_alone(tmp_path: Path) -> None:

@@ -151,8 +151,8 @@ def test_a_column_of_the_wrong_type_is_refused(model: Model, column: dict[str, p
 def test_an_audit_takes_the_facts_into_account(model: Model) -> None:
     young = audit_stay(model, [HIP, HEART], [OPEN], principal=HIP, age=30)
     old = audit_stay(model, [HIP, HEART], [OPEN], principal=HIP, age=80)
-    assert [one.code for one in young.unsupported] == [OPEN]
-    assert not old.unsupported
+    assert [one.code for one in young.of_kind("unsupported")] == [OPEN]
+    assert not old.of_kind("unsupported")
 
 
 def test_the_same_model_answers_from_diagnoses_alone_when_nothing_else_is_told(
@@ -189,7 +189,7 @@ def test_a_principal_diagnosis_that_is_not_listed_counts_everywhere(model: Model
     alone = model.recommend(["428.0"], top=2, principal="820.21", age=80)
     assert row["recommendations"] == [one.code for one in alone.recommendations]
     one = audit_stay(model, ["428.0"], ["79.35"], AuditSettings(precision=0.001), principal="820.21", age=80)
-    found = {(f.code, round(f.probability, 4)) for f in (*one.unsupported, *one.missing)}
+    found = {(f.code, round(f.probability, 4)) for f in one.findings}
     streamed = pa.Table.from_batches(audit_batches([batch], model, AuditSettings(precision=0.001)))
     assert {(r["code"], round(r["probability"], 4)) for r in streamed.to_pylist()} == found
     pq.write_table(pa.Table.from_batches([batch]), tmp_path / "stays.parquet")

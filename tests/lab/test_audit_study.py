@@ -13,7 +13,8 @@ from dx2px.answers import Model
 from dx2px.answers.defects import AuditSettings
 from dx2px.answers.flagging import Flagger
 from dx2px.cohort import Cohort, Ragged
-from dx2px.lab.audit_study import AuditStudy, Strengths, audit_study, recall_within
+from dx2px.lab.audit_study import AuditStudy, audit_study
+from dx2px.lab.audit_subject import Strengths, recall_within
 from dx2px.lab.planted_mistakes import KINDS
 from dx2px.scoring.folder import ModelFiles
 from synthetic_models import SIGMOID

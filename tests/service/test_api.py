@@ -184,10 +184,10 @@ def test_audits_as_the_model_does(client: TestClient, model: Model) -> None:
     expected = [audit_stay(model, s["diagnoses"], s["procedures"], id=s.get("id")).to_dict() for s in stays]
     assert answer.json()["stays"] == expected
     first, second, third = answer.json()["stays"]
-    assert "icd9pcs:3722" in [one["code"] for one in first["missing"]]
-    assert "icd9pcs:3722" not in [one["code"] for one in second["missing"]]
+    assert "icd9pcs:3722" in [one["code"] for one in first["findings"]]
+    assert "icd9pcs:3722" not in [one["code"] for one in second["findings"]]
     assert first["unknown"] == ["icd10cm:V99", "icd9pcs:0000"]
-    assert (third["id"], third["missing"]) == (None, [])
+    assert (third["id"], third["findings"]) == (None, [])
 
 
 def test_neighbors_are_the_models(client: TestClient, model: Model) -> None:

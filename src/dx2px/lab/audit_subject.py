@@ -149,12 +149,14 @@ class AuditSubject:
 def recall_within(clean: Strengths, planted: Strengths, per_100: float, weights: Doubles) -> float:
     """The weighted share of planted mistakes above the budget's threshold; ties are shared out evenly.
 
+    What is no finding is never above it.
+
     `clean` is sorted by falling strength; `weights` says how often each stay counts.
     """
     budget = per_100 / 100 * weights.sum()
     used = np.cumsum(weights[clean.stay])
     place = int(np.searchsorted(used, budget))
-    threshold = clean.strength[place] if place < len(used) else -np.inf
+    threshold = clean.strength[place] if place < len(used) else NEVER
     w = weights[planted.stay]
     above, at = (clean.strength > threshold, clean.strength == threshold)
     tied = weights[clean.stay][at].sum()

@@ -32,7 +32,7 @@ REST: Layout = {
     "rest_A": ("procedure", "rest factor"),
     "rest_B": ("procedure", "rest factor"),
 }
-_MOST = 30.0  # log odds: e³⁰ to one is as certain as an answer may be
+MOST = 30.0  # log odds: e³⁰ to one is as certain as an answer may be
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class Rest:
         self, z: Doubles, coded: NDArray[np.bool_], places: NDArray[np.int64] | None = None
     ) -> Doubles:
         """From the log odds of completion, (i, p) or (i, l) at `places`, and what is coded, (i, p)."""
-        return np.clip(self.slope * self.own(z, coded, places) + self.shift, -_MOST, _MOST)
+        return np.clip(self.slope * self.own(z, coded, places) + self.shift, -MOST, MOST)
 
     def own(self, z: Doubles, coded: NDArray[np.bool_], places: NDArray[np.int64] | None = None) -> Doubles:
         """y of the module's text. The same sums in the same order, whatever stays and places."""
@@ -95,7 +95,7 @@ class Rest:
         k, a, B = (
             (self.k, self.a, self.B) if places is None else (self.k[places], self.a[places], self.B[places])
         )
-        y: Doubles = np.maximum(z, -_MOST) * k
+        y: Doubles = np.clip(z, -MOST, MOST) * k
         y += a
         for factor in range(B.shape[-1]):
             y += factors[:, factor, None] * B[..., factor]

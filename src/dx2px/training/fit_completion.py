@@ -100,11 +100,12 @@ def shown_and_left(procedures: Ragged, rng: np.random.Generator) -> tuple[Ragged
 
 
 def _plain(asked: _Asked) -> Completion:
-    """Without a head."""
+    """Without a head; log odds as they are, if the fit did not converge to something better."""
     logs = np.broadcast_to(np.log(asked.number)[:, None], asked.z.shape)
     features = np.stack([asked.z[asked.open], np.ones(int(asked.open.sum())), logs[asked.open]], axis=1)
     slope, shift, per_log = logistic(features, asked.coded, np.array([1.0, 0.0, 0.0])).tolist()
-    return Completion(slope, shift, per_log)
+    found, unchanged = Completion(slope, shift, per_log), Completion(1.0, 0.0, 0.0)
+    return found if asked.loss(found) < asked.loss(unchanged) else unchanged
 
 
 def _head(plain: Completion, lessons: _Asked, held_out: _Asked, half: bool) -> Head:

@@ -25,7 +25,7 @@ from dx2px.cohort import Cohort, Ragged
 from dx2px.ragged import offsets_of
 from dx2px.scoring.calibration import Calibration, sigmoid
 from dx2px.scoring.cohort_evidence import known_of
-from dx2px.scoring.completion import REST, Rest
+from dx2px.scoring.completion import MOST, REST, Rest
 from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.scoring.folder import halved
 from dx2px.scoring.metrics import BATCH, Scores
@@ -37,7 +37,6 @@ FACTORS, STEPS, STAYS, RATE = 16, 600, 500, 0.02
 _RIDGE = {"k": 5.0, "a": 0.5, "A": 1.0, "B": 1.0}  # per unit², against the loss of all stays together
 _SPREAD = 0.3  # deviation of A at the start
 
-_LEAST = -30.0  # log odds: as `Rest` has it
 
 Weights = dict[str, Tensor]
 Indices = NDArray[np.int64]
@@ -104,13 +103,20 @@ def fit_rest(
     z, belongs = held_out.log_odds(), held_out.belongs
     if not belongs.any():  # every stay has one procedure
         return None
-    arrays = _fitted(_Asked.of(stage, layout, *learned), slope_and_shift(z, belongs))
+    arrays = _fitted(_Asked.of(stage, layout, *learned), _better(z, belongs))
     rest = Rest.of(halved(arrays) if half else arrays)
     y = held_out.log_odds(rest)
-    slope, shift = slope_and_shift(y, belongs)
+    slope, shift = _better(y, belongs)
     rest = replace(rest, slope=slope, shift=shift)
     better = log_loss(sigmoid(slope * y + shift), belongs) < log_loss(sigmoid(z), belongs)
     return rest if better else None  # None also if it is not a number
+
+
+def _better(z: Doubles, belongs: Marks) -> tuple[float, float]:
+    """The likeliest slope and shift; 1 and 0 if the fit did not converge to something better."""
+    slope, shift = slope_and_shift(z, belongs)
+    fitted, unchanged = (log_loss(sigmoid(x), belongs) for x in (slope * z + shift, z))
+    return (slope, shift) if fitted < unchanged else (1.0, 0.0)
 
 
 def _log_odds(
@@ -121,7 +127,8 @@ def _log_odds(
     for block in rows.blocks(BATCH) if len(rows) else ():
         found = scores(block)
         places = None if procedure is None else procedure[start : start + len(block), None]
-        parts.append(stage.rest_log_odds(found, np.isneginf(found), places).astype(np.float32))
+        z = stage.rest_log_odds(found, np.isneginf(found), places)
+        parts.append(np.clip(z, -MOST, MOST).astype(np.float32))
         start += len(block)
     every = np.concatenate(parts)
     return every if procedure is None else every[:, 0]
@@ -165,11 +172,11 @@ def _surprise(weights: Weights, lessons: _Asked, rows: Indices, entries: Ragged)
     k, a, A, B = (weights[name] for name in "kaAB")
     coded = torch.from_numpy(lessons.coded[rows])
     beside = coded.float() @ A  # (i, f)
-    y = torch.addmm(a, beside, B.T) + k * torch.from_numpy(lessons.absent[rows]).clamp(min=_LEAST)
+    y = torch.addmm(a, beside, B.T) + k * torch.from_numpy(lessons.absent[rows])
     absent = softplus(y[~coded]).sum()
     p = torch.from_numpy(lessons.procedure[entries.values])
     others = beside[torch.from_numpy(entries.row_of_entry)] - A[p]  # (e, f)
-    z = torch.from_numpy(lessons.belonging[entries.values]).clamp(min=_LEAST)
+    z = torch.from_numpy(lessons.belonging[entries.values])
     return absent + softplus(-(k[p] * z + a[p] + (others * B[p]).sum(dim=1))).sum()
 
 
