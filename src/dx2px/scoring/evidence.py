@@ -37,16 +37,36 @@ AGES = (0, 1, 2, 5, 10, 15, 18, 25, 35, 45, 55, 65, 75, 85)  # first year of eac
 SEXES = ("F", "M")
 SEX_WORDS = {"f": 0, "female": 0, "m": 1, "male": 1}
 OLDEST = 130  # years; more is no age, such as the 999 that some files write for one that is missing
+_CONTEXT_WORDS = {
+    "background": "any stay",
+    "principal:other": "another principal diagnosis",
+    "sex:F": "female",
+    "sex:M": "male",
+}
 _BACKGROUND, _OTHER_PRINCIPAL, _PEOPLE = 0, 1, 2  # places in the context rows
+
+
+ContextKind = Literal["background", "principal", "person", "admission"]
 
 
 @dataclass(frozen=True)
 class ContextRow:
     """What a context row stands for: its kind, its name in documents, and its title for people."""
 
-    kind: Literal["background", "principal", "person", "admission"]
+    kind: ContextKind
     name: str
     title: str
+
+
+def context_title(name: str) -> str:
+    """The title of a context row for people: `age 45–54, male` for `age:45–54,sex:M`; other texts stay as they are."""
+    if name.startswith("admission:"):
+        return f"{name.removeprefix('admission:')} admission"
+    return ", ".join(_CONTEXT_WORDS.get(part, part.replace("age:", "age ")) for part in name.split(","))
+
+
+def _context_row(kind: ContextKind, name: str) -> ContextRow:
+    return ContextRow(kind, name, context_title(name))
 
 
 @dataclass(frozen=True)
@@ -112,17 +132,15 @@ class EvidenceLayout:
     def context_rows(self) -> tuple[ContextRow, ...]:
         """What each context row stands for."""
         spans = [str(a) if b - a == 1 else f"{a}–{b - 1}" for a, b in pairwise(self.ages)]
-        ages = [("", ""), *((f"age:{span}", f"age {span}") for span in (*spans, f"{self.ages[-1]}+"))]
-        sexes = [("", ""), ("sex:F", "female"), ("sex:M", "male")]
-        people = [
-            ContextRow("person", ",".join(filter(None, (a[0], s[0]))), ", ".join(filter(None, (a[1], s[1]))))
-            for a in ages
-            for s in sexes
-        ][1:]
-        admissions = [ContextRow("admission", f"admission:{n}", f"{n} admission") for n in self.admissions]
-        background = ContextRow("background", "background", "any stay")
-        other = ContextRow("principal", "principal:other", "another principal diagnosis")
-        return background, other, *people, *admissions
+        ages = ["", *(f"age:{span}" for span in (*spans, f"{self.ages[-1]}+"))]
+        sexes = ["", *(f"sex:{sex}" for sex in SEXES)]
+        people = [",".join(filter(None, (age, sex))) for age in ages for sex in sexes][1:]
+        return (
+            _context_row("background", "background"),
+            _context_row("principal", "principal:other"),
+            *(_context_row("person", name) for name in people),
+            *(_context_row("admission", f"admission:{name}") for name in self.admissions),
+        )
 
     def known_from(
         self, stays: int, columns: Mapping[str, pa.ChunkedArray | pa.Array], find: Callable[[str], int | None]
