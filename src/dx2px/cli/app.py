@@ -30,6 +30,7 @@ from dx2px.version import __version__
 EXTRA_OF_MODULE = {
     "ibis": "train",
     "duckdb": "train",
+    "drgpy": "drg",
     "psycopg": "postgres",
     "pyspark": "spark",
     "google": "bigquery",
