@@ -1,11 +1,13 @@
-"""An explanation with all kinds of evidence."""
+"""An explanation with all kinds of evidence, and one browser for all pages."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from browser import chromium
 from dx2px.answers import Explanation, Model
 from dx2px.scoring.evidence import EvidenceLayout
 
@@ -22,3 +24,9 @@ def with_evidence() -> Explanation:
     files.arrays["context_s"][-1] = -20
     facts: dict[str, Any] = {"principal": "428.0", "age": 80, "sex": "F", "admission": "elective"}
     return Model(files).explain(["585.6", "428.0"], ["39.95", "37.22"], coded=["38.93", "00.66"], **facts)
+
+
+@pytest.fixture(scope="session")
+def driver() -> Iterator[Any]:
+    with chromium(1280, 1000) as found:
+        yield found

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from browser import chromium
 from dx2px.answers import Explanation, Model
 from dx2px.report.explanation_page import INVITATION, explanation_page
 from dx2px.report.explanation_words import percent
@@ -98,12 +97,6 @@ def test_titles_are_text(explained: Explanation) -> None:
     parsed = Parsed(explanation_page(poisoned))
     assert [tag for tag, _ in parsed.tags].count("script") == 1
     assert "img" not in [tag for tag, _ in parsed.tags]
-
-
-@pytest.fixture(scope="module")
-def driver() -> Iterator[Any]:
-    with chromium(1280, 1000) as found:
-        yield found
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ MOST = 100_000
 SUFFIXES = (".parquet", ".csv")
 # A text that spreadsheets would run as a formula (OWASP, "CSV injection"). An apostrophe in front prevents that; texts
 # that already have one get another, so that taking one away always gives back the text.
-_FORMULA = r"^('*[=+\-@\t\r\n＝＋－＠])"
+FORMULA = r"^('*[=+\-@\t\r\n＝＋－＠])"
 
 Progress = Callable[[int], None]
 
@@ -85,7 +85,7 @@ class FileAudit:
     def formula_ids(self) -> int:
         """Findings whose `stay_id` a spreadsheet would run as a formula; a CSV file has an apostrophe before it."""
         ids = self.findings.column("stay_id")
-        return int(pc.sum(pc.match_substring_regex(ids, _FORMULA)).as_py() or 0) if _is_text(ids.type) else 0
+        return int(pc.sum(pc.match_substring_regex(ids, FORMULA)).as_py() or 0) if _is_text(ids.type) else 0
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the findings as CSV or Parquet, by the file's ending; completely or not at all."""
@@ -188,7 +188,7 @@ def _write_csv(findings: pa.Table, path: Path) -> None:
     for place, field in enumerate(flat.schema):
         if _is_text(field.type):
             flat = flat.set_column(
-                place, field, pc.replace_substring_regex(flat.column(place), _FORMULA, r"'\1")
+                place, field, pc.replace_substring_regex(flat.column(place), FORMULA, r"'\1")
             )
     pyarrow.csv.write_csv(flat, path)
 
