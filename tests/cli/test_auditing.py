@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+from dx2px.answers.defects import KINDS
 from dx2px.scoring.calibration import Calibration, Curve
 from dx2px.scoring.folder import ModelFiles, write_folder
 
@@ -63,7 +66,7 @@ def test_planted_mistakes_are_found_and_no_id_is_told(folder: Path, tmp_path: Pa
     found = pq.read_table(out).to_pylist()
     assert [(one["stay_id"], one["kind"], one["code"]) for one in found] == [
         ("patient-7", "unsupported", "icd9pcs:3995"),
-        ("patient-9", "missing", "icd9pcs:3722"),
+        ("patient-9", "omitted", "icd9pcs:3722"),
     ]
     assert found[0]["strength"] > found[1]["strength"]
     assert "patient-7" in page.read_text()
@@ -73,7 +76,24 @@ def test_planted_mistakes_are_found_and_no_id_is_told(folder: Path, tmp_path: Pa
     assert "can use none of their diagnoses: 1 stay." in done.stderr
     assert "Unknown procedures, not audited: 1." in done.stderr
     assert "not proof of a mistake" in done.stderr
-    assert [name in done.stdout for name in ("unsupported", "missing")] == [True, True]
+    assert "40 stays, 2 of them (5.0%) with a finding" in done.stdout
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert [line[:2] for line in lines if line and line[0] in KINDS][:2] == [["unsupported", "1"], ["omitted", "1"]]
+    assert ["unsupported", "39.95", "Hemodialysis", "1"] in [line[:4] for line in lines]
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_the_kinds_and_the_summary_as_data(folder: Path, tmp_path: Path) -> None:
+    words = ("--model", "model", "C.parquet", "--out", tmp_path / "A.csv", "--precision", "0.08")
+    done = audit(folder, *words, "--kinds", "omitted, swap", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["stays"], told["stays_with_findings"], told["kept"]) == (40, 1, 1)
+    assert told["by_kind"] == dict.fromkeys(KINDS, 0) | {"omitted": 1}
+    (group,) = told["groups"]
+    assert (group["kind"], group["code"], group["stays"]) == ("omitted", "icd9pcs:3722", 1)
+    assert group["probability"] == pytest.approx(1 / (1 + np.exp(-6)), abs=1e-3)
+    assert "patient" not in done.stdout
 
 
 def test_csv_and_a_bound_on_findings(folder: Path, tmp_path: Path) -> None:
@@ -97,6 +117,8 @@ def test_csv_and_a_bound_on_findings(folder: Path, tmp_path: Path) -> None:
         (["C.parquet", "--out", "A.csv", "--precision", "1.5"], "precision must lie between 0 and 1"),
         (["C.parquet", "--out", "A.csv", "--wrong", "-1"], "wrong must lie between 0 and 1"),
         (["C.parquet", "--out", "A.csv", "--omitted", "2"], "omitted must lie between 0 and 1"),
+        (["C.parquet", "--out", "A.csv", "--kinds", "missing"], "There is no kind of finding 'missing'"),
+        (["C.parquet", "--out", "A.csv", "--kinds", ","], "At least one kind"),
         (["C.parquet", "--out", "A.csv", "--per-100", "200000"], "at most 100,000"),
         (["C.parquet", "--out", "A.csv", "--worklist", "C.parquet/W.html"], "C.parquet is a file"),
         (["C.parquet", "--out", "A.csv", "--worklist", "W.txt"], "The worklist is an .html file"),
@@ -110,4 +132,16 @@ def test_wrong_input_gives_one_sentence(folder: Path, words: list[str], sentence
     assert done.returncode == 1
     assert sentence in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+    assert sorted(path.name for path in folder.iterdir()) == ["C.parquet", "model"]
+
+
+def test_groups_need_icd_10_and_drgpy(folder: Path) -> None:
+    """Told before the work begins: the model in the test is of ICD-9."""
+    words = ("--model", "model", "C.parquet", "--out", "A.csv", "--drg", "latest")
+    done = audit(folder, *words)
+    assert done.returncode == 1
+    if find_spec("drgpy") is None:
+        assert "This command needs drgpy, which is not installed: pip install 'dx2px[drg]'." in done.stderr
+    else:
+        assert "MS-DRGs need ICD-10 codes" in done.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["C.parquet", "model"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dx2px.cli.answers import NOT_ADVICE
-from dx2px.cli.console import INTERRUPTED, counting, print_table, remark
+from dx2px.cli.console import INTERRUPTED, AsJson, counting, print_json, remark
 from dx2px.cli.models import ModelOption, load_model
 from dx2px.errors import InputError
 from dx2px.storage import check_place
@@ -16,6 +16,8 @@ from dx2px.words import counted
 
 if TYPE_CHECKING:
     from dx2px.answers.audit_file import FileAudit
+    from dx2px.answers.drg import DrgCounts, Grouper
+    from dx2px.answers.model import Model
 
 
 def audit(
@@ -27,8 +29,14 @@ def audit(
     ],
     model: ModelOption = None,
     worklist: Annotated[
-        Path | None, typer.Option(help="Also write an .html page to sort, filter and tick off.")
+        Path | None, typer.Option(help="Also write an .html page to read, filter and tick off.")
     ] = None,
+    kinds: Annotated[
+        str,
+        typer.Option(
+            help="Kinds of finding, separated by commas: of unsupported, omitted, swap, companion, diagnosis."
+        ),
+    ] = "unsupported,omitted,companion,diagnosis",
     precision: Annotated[
         float,
         typer.Option(
@@ -50,41 +58,60 @@ def audit(
     wrong: Annotated[
         float, typer.Option(help="Assumed share of stays with a procedure that is not theirs, 0 to 1.")
     ] = 0.05,
-    omitted: Annotated[
-        float, typer.Option(help="Assumed share of procedures that were not coded, 0 to 1.")
-    ] = 0.05,
+    omitted: Annotated[float, typer.Option(help="Assumed share of codes that were left out, 0 to 1.")] = 0.05,
+    drg: Annotated[
+        str | None,
+        typer.Option(
+            help="Also give the MS-DRG of each finding's stay, as coded and as it would be: latest, or a version such "
+            "as v43.1. For ICD-10; needs the extra [drg]. Information, not advice on billing.",
+            metavar="VERSION",
+        ),
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Find unsupported and missing procedures in coded stays.
+    """Find what looks wrong or missing in coded stays.
 
-    Unsupported: the procedure is coded, but the diagnoses hardly support it. Missing: the diagnoses lead one to
-    expect the procedure, but it is not coded. A finding is a reason to look, not proof of a mistake.
+    A finding compares a stay with how stays like it were coded. It is a reason to look, not proof of a mistake.
 
     \b
     Examples:
       dx2px audit C.parquet --out findings.csv --worklist worklist.html
       dx2px audit C.parquet --out findings.parquet --model MODEL --per-100 2
+      dx2px audit C.parquet --out findings.csv --kinds unsupported,swap
     """
     from dx2px.answers.audit_file import audit_file, check_findings_path
     from dx2px.answers.audit_stream import AUDITED
-    from dx2px.answers.defects import AuditSettings
+    from dx2px.answers.defects import AuditSettings, checked_kinds
+    from dx2px.answers.drg import with_drgs
     from dx2px.answers.population_file import StayFile
+    from dx2px.cli.audit_summary import print_summary, summary
 
-    settings = AuditSettings(precision, wrong, omitted)
+    wanted = checked_kinds([kind.strip() for kind in kinds.split(",") if kind.strip()])
+    settings = AuditSettings(precision, wrong, omitted, wanted)
     check_findings_path(out, stays)
     _check_worklist(worklist)
     loaded = load_model(model)
+    grouper = None if drg is None else _grouper(drg, loaded, stays)
     try:
         with counting("audit", StayFile(stays, AUDITED).rows) as show_done:
             found = audit_file(stays, loaded, settings, per_100=per_100, most=most, progress=show_done)
     except KeyboardInterrupt:
         remark("Stopped. Nothing was written.")
         raise typer.Exit(INTERRUPTED) from None
+    drg_counts = None
+    if grouper is not None:
+        found, drg_counts = with_drgs(found, stays, grouper)
     found.save(out)
     if worklist is not None:
         from dx2px.report.worklist import save_worklist
 
         save_worklist(found, worklist)
-    _report(found, out, worklist)
+    if as_json:
+        print_json(summary(found, drg_counts))
+        return
+    print_summary(found)
+    _remark_on(found, drg_counts)
+    _remark_on_files(found, out, worklist)
 
 
 def _check_worklist(worklist: Path | None) -> None:
@@ -95,18 +122,18 @@ def _check_worklist(worklist: Path | None) -> None:
     check_place(worklist)
 
 
-def _report(found: FileAudit, out: Path, worklist: Path | None) -> None:
-    """Print counts only: no ids, no stays."""
+def _grouper(version: str, model: Model, stays: Path) -> Grouper:
+    """What groups stays; asked for before the work, so that a mistake is told at once."""
+    from dx2px.answers.drg import Grouper, check_groupable
+
+    grouper = Grouper(version)
+    check_groupable(model, stays)
+    return grouper
+
+
+def _remark_on(found: FileAudit, drg: DrgCounts | None) -> None:
+    """What was set aside, and what was added."""
     counts = found.counts
-    rows = [
-        [name, number, 100 * number / max(counts.stays, 1)]
-        for name, number in (
-            ("unsupported (coded, but hardly supported by the diagnoses)", counts.unsupported),
-            ("missing (expected, but not coded)", counts.missing),
-            ("kept in the file", found.findings.num_rows),
-        )
-    ]
-    print_table(f"Findings in {counted(counts.stays, 'stay')}", ["finding", "number", "per 100 stays"], rows)
     if counts.stays_without_answer:
         skipped = counted(counts.stays_without_answer, "stay")
         remark(f"Not audited, because the model can use none of their diagnoses: {skipped}.")
@@ -116,6 +143,15 @@ def _report(found: FileAudit, out: Path, worklist: Path | None) -> None:
     )
     if found.left_out:
         remark(f"Counted but not kept: {counted(found.left_out, 'weaker finding')}.")
+    if drg is not None:
+        aside = "".join(f" Not grouped: {number:,} of {reason}." for reason, number in drg.set_aside.items())
+        remark(
+            f"MS-DRG {drg.version}: the group would change in {drg.changed:,} of {counted(drg.grouped, 'finding')}."
+            f"{aside} This is information, not advice on billing."
+        )
+
+
+def _remark_on_files(found: FileAudit, out: Path, worklist: Path | None) -> None:
     if out.suffix.lower() == ".csv" and found.formula_ids:
         remark(
             f"{counted(found.formula_ids, 'finding')} with a stay id that a spreadsheet would run as a formula (it "
