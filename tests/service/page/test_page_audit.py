@@ -8,6 +8,14 @@ from typing import Any
 RIGHT, ENTER = "\ue014", "\ue007"
 
 
+MANY = " ".join(str(code) for code in range(300, 501))  # one more than a stay may have
+LINES = f"""a | 585.6 | 39.95
+b 585.6
+c | 585.6 abc 518.81 | 39.95
+d | {MANY} | 39.95
+e | 585.6 End stage renal disease; 518.81 | 79.35"""
+
+
 def findings(page: Any, kind: str) -> list[str]:
     return list(page.texts(f"#findings .{kind} .code"))
 
@@ -22,15 +30,15 @@ def test_tabs_are_reached_with_the_arrow_keys(page: Any) -> None:
     assert "tab=audit" in page.driver.current_url
 
 
-def test_a_missing_procedure_is_found_and_added(page: Any) -> None:
+def test_an_omitted_procedure_is_found_and_added(page: Any) -> None:
     page.open("tab=audit")
     for field, code in (("audit-diagnosis", "585.6"), ("audit-procedure", "79.35")):
         page.click(f"#{field}-input")
         page.keys(code + ENTER)
-    page.until("return document.querySelector('#findings .missing .code')")
-    assert "39.95" in findings(page, "missing")
+    page.until("return document.querySelector('#findings .omitted .code')")
+    assert "39.95" in findings(page, "omitted")
     assert page.texts("#audit-procedures .code") == ["79.35"]
-    page.click("#findings .missing button[aria-label^='Add 39.95']")
+    page.click("#findings .omitted button[aria-label^='Add 39.95']")
     page.until("return document.querySelectorAll('#audit-procedures .code').length === 2")
     page.until(
         "return ![...document.querySelectorAll('#findings .code')].some((one) => one.textContent === '39.95')"
@@ -50,9 +58,12 @@ def test_an_unsupported_procedure_is_found_and_removed(page: Any) -> None:
         "{stays: [{id: '1', diagnoses: ['585.6', '518.81', '995.92', '038.9'], procedures: ['39.95', '79.35']}]})})"
         ".then((answer) => answer.json())"
     )["stays"][0]
-    assert [one["code"] for one in expected["unsupported"]] == ["icd9pcs:7935"]
+    told = [(one["kind"], one["code"]) for one in expected["findings"]]
+    assert ("unsupported", "icd9pcs:7935") in told
     assert findings(page, "unsupported") == ["79.35"]
-    assert len(findings(page, "missing")) == len(expected["missing"])
+    assert len(page.texts("#findings .finding")) == len(told)
+    assert page.texts("#audit-procedures .asked .code") == ["79.35"], "it is marked in the stay"
+    assert page.texts("#audit-procedures .asked .kind-mark") == ["unsupported"]
     page.click("#findings .unsupported button")
     page.until("return document.querySelectorAll('#audit-procedures .code').length === 1")
     page.click("#audit-undo .link")
@@ -82,12 +93,30 @@ def test_names_of_several_stays_never_leave_the_browser(page: Any, weather: Any)
     assert "Doe" not in page.driver.current_url
 
 
-def test_a_line_that_cannot_be_read_is_named(page: Any) -> None:
+def test_lines_that_cannot_be_read_are_marked_and_the_others_answered(page: Any, weather: Any) -> None:
     page.open("tab=audit")
     page.run("document.querySelector('.several').open = true")
-    page.find("#audit-lines").send_keys("a | 585.6 | 39.95\nb 585.6")
+    page.run("document.querySelector('#audit-lines').value = arguments[0]", LINES)
     page.click("#audit-run")
-    assert page.until("return document.querySelector('#audit-problem p').textContent").startswith("Line 2:")
+    page.until("return document.querySelectorAll('#findings .stay').length === 5")
+    marked = page.texts("#findings .flawed .status")
+    assert (
+        marked[0]
+        == "Line 2 was not audited: it has 0 bars instead of 2: write name | diagnoses | procedures."
+    )
+    assert marked[1] == "Line 3 was not audited: abc: not a code."
+    assert "Line 4 was not audited: " in marked[2], "the server refused it"
+    assert "at most 200" in marked[2]
+    assert page.texts("#findings .stay h3") == ["a", "c", "d", "e"]
+    whole = page.run(
+        "return [...document.querySelectorAll('#findings .stay:last-child .whole')].map((list) =>"
+        " [...list.querySelectorAll('.code')].map((one) => one.textContent))"
+    )
+    assert whole == [["585.6", "518.81"], ["79.35"]]
+    assert page.texts("#findings .stay:last-child .asked .code") == ["79.35"]
+    assert page.texts("#findings .stay:last-child .asked .kind-mark") == ["unsupported"]
+    page.until("return document.querySelector('#findings .stay:last-child .whole .title').textContent")
+    assert "3 lines could not be audited" in page.text("#live")
 
 
 def test_the_example_has_findings(page: Any) -> None:

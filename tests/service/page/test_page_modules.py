@@ -105,13 +105,19 @@ def test_spreadsheets_run_nothing(library: Any) -> None:
 
 def test_stays_are_read_line_by_line(library: Any) -> None:
     read = library.module(
-        "audit",
-        "const r = m.readStays(given[0]); return [r.stays, [...r.names], r.bad]",
-        "A|585.6|39.95\n\n|428.0|\nB|x|y",
+        "stay_list",
+        "const r = m.readStays(given[0]); return [r.stays, [...r.names], r.flaws]",
+        "A|585.6|39.95\n\n|428.0|\nB|x|y\nC|428.0 Heart failure; 585.6|\nD|428.0 x 585.6|39.95\nE||39.95\nF|1|2|3",
     )
-    assert read[0][:2] == [
+    assert read[0] == [
         {"id": "1", "diagnoses": ["585.6"], "procedures": ["39.95"]},
         {"id": "3", "diagnoses": ["428.0"], "procedures": []},
+        {"id": "5", "diagnoses": ["428.0", "585.6"], "procedures": []},
     ]
-    assert read[1] == [["1", "A"], ["3", "line 3"], ["4", "B"]]
-    assert read[2] == [4]
+    assert read[1][:3] == [["1", "A"], ["3", "line 3"], ["4", "B"]]
+    assert {one["id"]: one["reason"] for one in read[2]} == {
+        "4": "x, y: not a code",
+        "6": "x: not a code",
+        "7": "it has no diagnosis",
+        "8": "it has 3 bars instead of 2: write name | diagnoses | procedures",
+    }

@@ -12,8 +12,10 @@
  *   reading?: string, faithfulness?: string, converged?: boolean | null}} Plan
  * @typedef {{schema: string, scope: string, diagnoses: Diagnosis[], procedures: Procedure[], plan: Plan,
  *   evidence?: Evidence[], with_reasons?: number}} Explanation
- * @typedef {{code: string, title: string, probability: number | null, rank: number, because: Reason[]}} Finding
- * @typedef {{id: string, unsupported: Finding[], missing: Finding[], unknown: string[],
+ * @typedef {{kind: "unsupported" | "omitted" | "swap" | "companion" | "diagnosis", code: string, title: string,
+ *   other: string | null, strength: number, probability: number, rank: number, because: Reason[],
+ *   suggested: Reason[]}} Finding
+ * @typedef {{id: string, findings: Finding[], unknown: string[],
  *   evidence?: {code: string, kind: string, title: string}[]}} Audited
  */
 

@@ -1,26 +1,29 @@
-// Auditing coded stays: which procedures are unsupported by the diagnoses, and which are missing.
+// Auditing coded stays: what is found, strongest first, beside the whole stay with the questioned codes marked.
 
-import { ask } from "./api.js";
 import { announce, byId, icon, keepingFocus, node } from "./dom.js";
-import { count, dotted, percent, readList, sameCode } from "./codes.js";
+import { count, dotted, sameCode } from "./codes.js";
 import { CodeEntry } from "./entry.js";
+import { findingOf, KINDS } from "./findings.js";
 import { Latest } from "./latest.js";
+import { auditAll, readStays } from "./stay_list.js";
 import { add, current, onChange, remove, replace } from "./state.js";
-import { learnTitles, lookUp, shortName, titleOf } from "./titles.js";
+import { learnTitles, lookUp, titleOf } from "./titles.js";
 
 const latest = new Latest(120);
-const SECTIONS = [
-  [
-    "unsupported",
-    "Unsupported",
-    "Coded, but rarely coded with these diagnoses. Worth a second look.",
-  ],
-  ["missing", "Missing", "Often coded with these diagnoses, but not coded here."],
-];
+const ONLY = "1"; // the id of the stay in the two entry fields
 const EXAMPLE = {
   diagnoses: ["414.01", "411.1", "401.9", "250.00"],
   procedures: ["37.22", "88.56", "39.95"],
 };
+
+/**
+ * @typedef {import("./stay_list.js").Stay} Stay
+ * @typedef {{stays: Stay[], names: Map<string, string>, audited: import("./api.js").Audited[],
+ *   flaws: import("./stay_list.js").Flaw[]}} Shown
+ */
+
+/** @type {Shown} */
+let shown = { stays: [], names: new Map(), audited: [], flaws: [] };
 
 /**
  * Build the two entry fields and the buttons.
@@ -60,23 +63,83 @@ export function refresh(fail) {
   );
   if (!diagnoses.length) {
     latest.stop();
-    return show([]);
+    return show({ stays: [], names: new Map(), audited: [], flaws: [] });
   }
-  run([{ id: "1", diagnoses, procedures }], new Map(), fail);
+  run([{ id: ONLY, diagnoses, procedures }], new Map(), [], fail);
+}
+
+function runLines(fail) {
+  const { stays, names, flaws } = readStays(byId("audit-lines").value);
+  if (stays.length || flaws.length) run(stays, names, flaws, fail);
+}
+
+function run(stays, names, flaws, fail) {
+  byId("audit-answer").setAttribute("aria-busy", "true");
+  latest.run(
+    (signal) => auditAll(stays, signal),
+    (found) => {
+      // A refusal of the one stay in the fields is a problem of the panel; one of many is a mark on its line.
+      const [refused] = names.size ? [] : found.flaws;
+      if (refused) return failed({ message: refused.reason, kind: "refused" });
+      show({ stays, names, audited: found.audited, flaws: [...flaws, ...found.flaws] });
+    },
+    (problem) => failed(problem),
+  );
+  function failed(problem) {
+    byId("audit-answer").removeAttribute("aria-busy");
+    fail(problem, () => run(stays, names, flaws, fail));
+  }
+}
+
+function show(next) {
+  shown = next;
+  byId("audit-answer").removeAttribute("aria-busy");
+  byId("audit-problem").hidden = true;
+  for (const stay of shown.audited) learnTitles([...stay.findings, ...(stay.evidence ?? [])]);
+  draw();
+  learnStays();
+  const lines = shown.audited.length + shown.flaws.length;
+  if (!lines) return;
+  const found = shown.audited.reduce((sum, stay) => sum + stay.findings.length, 0);
+  const unread = shown.flaws.length ? ` ${count(shown.flaws.length, "line")} could not be audited.` : "";
+  announce(`${count(found, "finding")} in ${count(shown.audited.length, "stay")}.${unread}`);
+}
+
+function draw() {
+  const parts = [...shown.audited.map(drawnStay), ...shown.flaws.map(drawnFlaw)];
+  parts.sort((one, other) => Number(one.dataset.line) - Number(other.dataset.line));
+  byId("audit-empty").hidden = parts.length > 0;
+  byId("audit-note").hidden = !shown.audited.some((stay) => stay.findings.length);
+  byId("findings").replaceChildren(...parts);
+  drawCodes();
+}
+
+/** The titles that the answer does not bring: of the other codes of the stays, and of suggested diagnoses. */
+async function learnStays() {
+  const mine = shown;
+  const findings = mine.audited.flatMap((stay) => stay.findings);
+  const found = new Set(mine.audited.filter((stay) => stay.findings.length).map((stay) => stay.id));
+  const drawn = mine.names.size ? mine.stays.filter((stay) => found.has(stay.id)) : [];
+  const suggested = findings.flatMap((one) => one.suggested.map(({ code }) => code));
+  const diagnoses = [...drawn.flatMap((stay) => stay.diagnoses), ...suggested];
+  const others = findings.flatMap((one) => one.other ?? []);
+  const procedures = [...drawn.flatMap((stay) => stay.procedures), ...others];
+  const news = [await lookUp(diagnoses, "diagnosis"), await lookUp(procedures, "procedure")];
+  if (news.some(Boolean) && shown === mine) keepingFocus(byId("findings"), draw);
 }
 
 function drawCodes() {
-  drawChips("audit-diagnoses", "auditDiagnoses", current().auditDiagnoses);
-  drawChips("audit-procedures", "auditProcedures", current().auditProcedures);
+  const marks = shown.names.size ? [] : (shown.audited[0]?.findings ?? []);
+  drawChips("audit-diagnoses", "auditDiagnoses", current().auditDiagnoses, []);
+  drawChips("audit-procedures", "auditProcedures", current().auditProcedures, marks);
 }
 
-function drawChips(id, name, codes) {
+function drawChips(id, name, codes, marks) {
   const chip = (code) =>
     node(
       "li",
-      { class: "chip" },
-      node("span", { class: "code" }, dotted(code)),
-      node("span", { class: "title", title: titleOf(code) }, titleOf(code)),
+      { class: `chip ${questioned(code, marks) ? "asked" : ""}` },
+      ...describe(code, marks),
       node(
         "button",
         {
@@ -92,127 +155,72 @@ function drawChips(id, name, codes) {
   keepingFocus(byId(id), () => byId(id).replaceChildren(...codes.map(chip)));
 }
 
-function runLines(fail) {
-  const { stays, names, bad } = readStays(byId("audit-lines").value);
-  if (bad.length)
-    return fail({ message: `Line ${bad.join(", ")}: write name | diagnoses | procedures.` }, () =>
-      runLines(fail),
-    );
-  if (stays.length) run(stays, names, fail);
+/** The finding that questions a coded procedure, if any. */
+function questioned(code, findings) {
+  return findings.find((one) => KINDS[one.kind]?.coded && sameCode(one.code, code));
 }
 
-/**
- * Reads one stay per line. Names stay here; the server sees line numbers.
- * @param {string} text
- */
-export function readStays(text) {
-  const names = new Map();
-  const bad = [];
-  const stays = [];
-  for (const [index, line] of text.split(/\r?\n/).entries()) {
-    if (!line.trim()) continue;
-    const [name, diagnoses, procedures, ...more] = line.split("|");
-    const stay = {
-      id: String(index + 1),
-      diagnoses: readList(diagnoses ?? "").codes,
-      procedures: readList(procedures ?? "").codes,
-    };
-    if (procedures === undefined || more.length || !stay.diagnoses.length) bad.push(index + 1);
-    names.set(stay.id, name.trim() || `line ${stay.id}`);
-    stays.push(stay);
-  }
-  return { stays, names, bad };
+function describe(code, findings) {
+  const asked = questioned(code, findings);
+  return [
+    node("span", { class: "code" }, dotted(code)),
+    node("span", { class: "title", title: titleOf(code) }, titleOf(code)),
+    asked ? node("span", { class: "kind-mark" }, KINDS[asked.kind].name) : null,
+  ];
 }
 
-function run(stays, names, fail) {
-  byId("audit-answer").setAttribute("aria-busy", "true");
-  latest.run(
-    (signal) => ask("api/audit", { stays }, signal),
-    (answer) => show(answer.stays, names),
-    (problem) => {
-      byId("audit-answer").removeAttribute("aria-busy");
-      fail(problem, () => run(stays, names, fail));
-    },
+function drawnFlaw({ id, reason }) {
+  const name = shown.names.get(id);
+  return node(
+    "section",
+    { class: "stay flawed", "data-line": id },
+    name === `line ${id}` ? null : node("h3", {}, name),
+    node("p", { class: "status" }, `Line ${id} was not audited: ${reason}${reason.endsWith(".") ? "" : "."}`),
   );
 }
 
-function show(stays, names = new Map()) {
-  byId("audit-answer").removeAttribute("aria-busy");
-  byId("audit-problem").hidden = true;
-  byId("audit-empty").hidden = stays.length > 0;
-  for (const stay of stays) learnTitles([...stay.unsupported, ...stay.missing, ...(stay.evidence ?? [])]);
-  byId("findings").replaceChildren(...stays.map((stay) => findings(stay, names.get(stay.id))));
-  if (!stays.length) return;
-  const found = stays.reduce((sum, stay) => sum + stay.unsupported.length + stay.missing.length, 0);
-  announce(`${count(found, "finding")} in ${count(stays.length, "stay")}.`);
+function drawnStay(answer) {
+  const name = shown.names.get(answer.id);
+  const stay = shown.stays.find((one) => one.id === answer.id);
+  const single = name === undefined;
+  const remedies = single ? { add: addCoded, remove: dropCoded } : null;
+  const found = answer.findings.length
+    ? node("ol", { class: "findings" }, ...answer.findings.map((one) => findingOf(one, remedies)))
+    : node("p", { class: "nothing-found" }, "No findings: what was coded is usual for this stay.");
+  const unknown = answer.unknown.length
+    ? `Left out, as the model does not know them: ${answer.unknown.map(dotted).join(", ")}.`
+    : "";
+  return node(
+    "section",
+    { class: "stay", "data-line": answer.id },
+    single ? null : node("h3", {}, name),
+    single || !answer.findings.length ? null : whole(stay, answer.findings),
+    node("div", { class: "found" }, found, unknown ? node("p", { class: "status" }, unknown) : null),
+  );
 }
 
-function findings(stay, name) {
-  const parts = SECTIONS.flatMap(([kind, heading, note]) =>
-    stay[kind].length
-      ? [
-          node("h4", {}, heading),
-          node("p", { class: "note" }, note),
-          node(
-            "ul",
-            { class: `findings ${kind}` },
-            ...stay[kind].map((one) => finding(one, kind, name === undefined)),
-          ),
-        ]
-      : [],
-  );
-  if (!parts.length)
-    parts.push(
-      node(
-        "p",
-        { class: "nothing-found" },
-        "No findings: what was coded is usual for these diagnoses.",
+/** All codes of a stay, the questioned ones marked. */
+function whole(stay, findings) {
+  const part = (label, codes, marks) =>
+    node(
+      "ul",
+      { class: "whole", "aria-label": label },
+      ...codes.map((code) =>
+        node("li", { class: questioned(code, marks) ? "asked" : null }, ...describe(code, marks)),
       ),
     );
-  if (stay.unknown.length)
-    parts.push(
-      node(
-        "p",
-        { class: "status" },
-        `Left out, as the model does not know them: ${stay.unknown.map(dotted).join(", ")}.`,
-      ),
-    );
-  return node("section", { class: "stay" }, name === undefined ? null : node("h3", {}, name), ...parts);
-}
-
-function finding(one, kind, single) {
-  const facts = [];
-  if (one.probability !== null) facts.push(`probability ${percent(one.probability)}`);
-  if (one.rank) facts.push(`rank ${one.rank}`);
-  const best = one.because
-    .slice(0, 2)
-    .filter((reason) => reason.share >= 0.005)
-    .map((reason) => `${shortName(reason.code)} (${percent(reason.share)})`);
-  if (best.length) facts.push(`mostly from ${best.join(", ")}`);
   return node(
-    "li",
-    { class: "finding" },
-    node("span", { class: "code" }, dotted(one.code)),
-    node("span", { class: "title" }, one.title),
-    single ? remedy(one, kind) : null,
-    node("span", { class: "facts" }, facts.join(" · ")),
+    "div",
+    { class: "codes-of-stay" },
+    node("h4", {}, "Diagnoses"),
+    part("Diagnoses of the stay", stay.diagnoses, []),
+    node("h4", {}, "Procedures"),
+    part("Procedures of the stay", stay.procedures, findings),
   );
 }
 
-/** What a coder can do about a finding: add or remove the procedure. Both can be undone. */
-function remedy(one, kind) {
-  const label = kind === "missing" ? "Add" : "Remove";
-  const act = () => (kind === "missing" ? add("auditProcedures", [one.code]) : dropCoded(one.code));
-  return node(
-    "button",
-    {
-      type: "button",
-      class: "small",
-      "aria-label": `${label} ${dotted(one.code)} ${one.title}`,
-      onclick: act,
-    },
-    label,
-  );
+function addCoded(code) {
+  add("auditProcedures", [code]);
 }
 
 /** Remove the coded procedure, however it was typed. */
