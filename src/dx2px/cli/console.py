@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -170,7 +171,7 @@ def _shown(cell: Any) -> str:
 
 
 def _is_number(text: str) -> bool:
-    return text.replace(",", "").replace(".", "").replace("%", "").replace("–", "0").strip().isdigit()
+    return re.sub(r"[,.%<\s]", "", text.replace("–", "0")).isdigit()
 
 
 @contextmanager
