@@ -1,7 +1,8 @@
-"""Takes the pictures of the service's page, and of a report, that the documents show.
+"""Takes the pictures of the service's page, of a report and of a worklist that the documents show.
 
     python studies/pictures.py --out docs/pictures
     python studies/pictures.py --out docs/pictures --report report.html     # made with `dx2px report`
+    python studies/pictures.py --out docs/pictures --worklist w.html        # of stays of `dx2px synthesize`
 
 Serves the package's model on the loopback and drives the page in headless Chromium (Debian: apt install chromium
 chromium-driver) through its example stays: light with the flow, dark with the heat map, on a phone, and the audit.
@@ -27,7 +28,7 @@ from dx2px.storage import atomic_path
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-WIDE, NARROW, SIDE, GAP = 1240, 390, 600, 12  # pixels
+WIDE, NARROW, SIDE, LISTED, GAP = 1240, 390, 600, 860, 12  # pixels
 SMALLER = 0.6  # scale of the report
 GREY = "#d5dae3"
 FOUND = "585.6"  # the code that the picture of the map points to
@@ -144,6 +145,17 @@ def report(page: Any, path: Path) -> Image:
     return beside(head, window(page))
 
 
+def worklist(page: Any, path: Path) -> Image:
+    """The head of a worklist, with a group and a stay opened."""
+    page.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
+    show(page, WIDE, LISTED)
+    page.get(path.resolve().as_uri())
+    wait(page, "#list > li")
+    click(page, "#list .group .open")
+    click(page, "#list .finding .open")
+    return window(page)
+
+
 PICTURES: dict[str, tuple[int, Callable[[Any], None]]] = {
     "page-light": (WIDE, light),
     "page-phone": (NARROW, phone),
@@ -197,11 +209,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--report", type=Path, help="a report; its picture is taken instead of the page's")
+    parser.add_argument("--worklist", type=Path, help="a worklist of synthetic stays, likewise")
     given = parser.parse_args()
-    if given.report is not None:
-        with browser() as page:
-            save(report(page, given.report), given.out / "report.png")
-        return
+    for name, path, act in (("report", given.report, report), ("worklist", given.worklist, worklist)):
+        if path is not None:
+            with browser() as page:
+                save(act(page, path), given.out / f"{name}.png")
+            return
     with service() as address, browser() as page:
         for name, (width, act) in PICTURES.items():
             show(page, width, SIDE)

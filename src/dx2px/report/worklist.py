@@ -78,7 +78,7 @@ def _strength(audit: FileAudit) -> Markup:
         el("b", "Strength"),
         f" is the probability that a finding is a mistake, if {settings.wrong:.0%} of stays had a procedure that is "
         f"not theirs and {settings.omitted:.0%} of codes were left out: of 100 findings with strength 0.30, "
-        f"about 30 are mistakes. Findings below {settings.precision:g} are left out.",
+        f"about 30 are mistakes. Findings below {settings.precision:g} are not listed.",
     )
 
 
