@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         Dx2pxError,
         InputError,
         ModelError,
+        OtherVersionError,
         TrainingError,
         UnknownCodesError,
     )
@@ -80,6 +81,7 @@ _HOMES = {
         "Dx2pxError",
         "InputError",
         "ModelError",
+        "OtherVersionError",
         "TrainingError",
         "UnknownCodesError",
     ),
@@ -100,6 +102,7 @@ __all__ = [
     "Method",
     "Model",
     "ModelError",
+    "OtherVersionError",
     "PaperConfig",
     "PaperTraining",
     "ProcedureRecommender",

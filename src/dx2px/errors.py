@@ -5,6 +5,7 @@ Dx2pxError
 │   ├── CodeError       a text is not a code of its coding system
 │   ├── CohortError     a cohort file, or the tables it is built from, cannot be used
 │   ├── ModelError      a model folder cannot be used
+│   ├── OtherVersionError   a code is of an ICD version that the model does not know, and may not be mapped
 │   └── UnknownCodesError   the model knows none of the codes it was asked about
 └── TrainingError       training cannot continue (for example, the loss is not finite)
 
@@ -31,6 +32,10 @@ class CohortError(InputError):
 
 class ModelError(InputError):
     """A model or the checkpoint of a run cannot be used, or the model cannot answer this question."""
+
+
+class OtherVersionError(InputError):
+    """A code is of an ICD version that the model does not know, and was not to be mapped."""
 
 
 class UnknownCodesError(InputError):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dx2px.answers import Model
-from dx2px.errors import InputError
+from dx2px.errors import InputError, OtherVersionError
 from dx2px.scoring.folder import ModelFiles
 from synthetic_models import random_files
 
@@ -38,7 +38,7 @@ TEN = replace(NINE, diagnoses=("icd10cm:E119", *(f"icd10cm:I50{n}" for n in rang
 
 
 def told(model: Model, *codes: str) -> list[tuple[str, list[str], str]]:
-    mapping = model.recommend(codes, map=True).to_dict()["mapping"]
+    mapping = model.recommend(codes).to_dict()["mapping"]
     return [(one["from"], one["to"], one["kind"]) for one in mapping]
 
 
@@ -51,7 +51,7 @@ def test_exact_and_approximate_maps_are_told_apart() -> None:
 
 def test_the_answer_is_that_of_the_mapped_codes() -> None:
     model = Model(NINE)
-    mapped, typed = model.recommend(["N18.6", "E11.9"], map=True), model.recommend(["585.6", "250.00"])
+    mapped, typed = model.recommend(["N18.6", "E11.9"]), model.recommend(["585.6", "250.00"])
     assert mapped.recommendations == typed.recommendations
     assert tuple(replace(one, mapped_from=()) for one in mapped.diagnoses) == typed.diagnoses
     assert [one.mapped_from for one in mapped.diagnoses] == [("icd10cm:N186",), ("icd10cm:E119",)]
@@ -68,12 +68,32 @@ def test_a_combination_gives_several_codes() -> None:
 
 
 def test_codes_without_a_map_are_told_and_left_unknown() -> None:
-    answer = Model(NINE).recommend(["R40.2130", "U09.9", "N18.6"], map=True)
+    answer = Model(NINE).recommend(["Z3A.39", "Z58.6", "N18.6"])
     kinds = {one["from"]: one["kind"] for one in answer.to_dict()["mapping"]}
-    assert kinds == {"icd10cm:R402130": "no-map", "icd10cm:U099": "not-listed", "icd10cm:N186": "exact"}
+    assert kinds == {"icd10cm:Z3A39": "no-map", "icd10cm:Z586": "not-listed", "icd10cm:N186": "exact"}
     assert [d.status for d in answer.diagnoses] == ["unknown", "unknown", "known"]
-    with pytest.raises(InputError, match=r"knows none of these diagnoses: R40\.2130"):
-        Model(NINE).recommend(["R40.2130"], map=True)
+    with pytest.raises(InputError, match=r"knows none of these diagnoses: Z3A\.39"):
+        Model(NINE).recommend(["Z3A.39"])
+
+
+def test_codes_younger_than_the_map_go_by_their_heading() -> None:
+    answer = Model(NINE).recommend(["I50.810", "E11.10"]).to_dict()
+    assert answer["mapping"] == [
+        {
+            "from": "icd10cm:I50810",
+            "title": "Right heart failure, unspecified",
+            "to": ["icd9cm:4280"],
+            "kind": "parent",
+            "via": "icd10cm:I50",
+        },
+        {
+            "from": "icd10cm:E1110",
+            "title": "Type 2 diabetes mellitus with ketoacidosis without coma",
+            "to": ["icd9cm:25000"],
+            "kind": "parent",
+            "via": "icd10cm:E11",
+        },
+    ]
 
 
 def test_the_reverse_way() -> None:
@@ -82,26 +102,24 @@ def test_the_reverse_way() -> None:
         ("icd9cm:4280", ["icd10cm:I509"], "approximate"),
         ("icd9cm:25000", ["icd10cm:E119"], "approximate"),
     ]
-    backed = (
-        Model(TEN).recommend(["428.0"], map=True).diagnoses[0]
-    )  # I50.9 is not in the model, I50.0 to I50.4 are
+    backed = Model(TEN).recommend(["428.0"]).diagnoses[0]  # I50.9 is not in the model, I50.0 to I50.4 are
     assert (backed.code, backed.status) == ("icd10cm:I509", "backed-off")
 
 
 def test_codes_of_the_models_own_version_are_left_alone() -> None:
-    answer = Model(NINE).recommend(["585.6", "hello", "N18.6", "icd10cm:N186"], map=True)
-    assert answer.to_dict()["mapping"] == [{"from": "icd10cm:N186", "to": ["icd9cm:5856"], "kind": "exact"}]
+    answer = Model(NINE).recommend(["585.6", "hello", "N18.6", "icd10cm:N186"])
+    assert [one.code for one in answer.mapping] == ["icd10cm:N186"]
     assert [d.code for d in answer.diagnoses] == ["icd9cm:5856", "hello"]
 
 
-def test_without_being_asked_nothing_is_mapped() -> None:
-    answer = Model(NINE).recommend(["N18.6", "585.6"])
-    assert [d.status for d in answer.diagnoses] == ["unknown", "known"]
-    assert "mapping" not in answer.to_dict()
+def test_mapping_can_be_refused() -> None:
+    with pytest.raises(OtherVersionError, match=r"^N18\.6: the model knows ICD-9-CM diagnoses"):
+        Model(NINE).recommend(["N18.6", "585.6"], map=False)
+    assert "mapping" not in Model(NINE).recommend(["585.6"], map=False).to_dict()
 
 
 def test_explanations_are_mapped_too() -> None:
     files = replace(drawn("e+sa+ma"), diagnoses=NINE.diagnoses)
-    explained = Model(files).explain(["N18.6", "E11.9"], map=True).to_dict()
+    explained = Model(files).explain(["N18.6", "E11.9"]).to_dict()
     assert explained["plan"]["diagnoses"] == ["icd9cm:5856", "icd9cm:25000"]
     assert [one["from"] for one in explained["mapping"]] == ["icd10cm:N186", "icd10cm:E119"]

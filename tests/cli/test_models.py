@@ -120,13 +120,13 @@ def test_a_method_without_vectors_goes_the_same_way(folder: Path, tmp_path: Path
 
 
 def test_a_set_a_stand_in_and_a_mapping_are_said(folder: Path) -> None:
-    asked = ["N18.6", "428.99", "R40.2130", "--map", "--coverage", "0.9"]
+    asked = ["N18.6", "428.99", "Z3A.39", "--map", "--coverage", "0.9"]
     done = dx2px("recommend", "--model", folder / "model", *asked)
     assert done.returncode == 0, done.stderr
     assert "Mapped N18.6 (ICD-10-CM) → 585.6 (ICD-9-CM), exact." in done.stderr
-    assert "1 of 2 codes could not be mapped: R40.2130 (ICD-10-CM)." in done.stderr
+    assert "1 of 2 codes could not be mapped: Z3A.39 (ICD-10-CM)." in done.stderr
     assert "428.99 (ICD-9-CM) is new to the model, which used the mean of its" in done.stderr
-    assert "1 of 3 diagnoses is unknown to the model and not used: R40.2130 (ICD-10-CM)." in done.stderr
+    assert "1 of 3 diagnoses is unknown to the model and not used: Z3A.39 (ICD-10-CM)." in done.stderr
     assert "The set holds 90% of a stay's coded procedures" in done.stderr
     told = json.loads(dx2px("recommend", "--model", folder / "model", *asked, "--json").stdout)
     assert [d["status"] for d in told["diagnoses"]] == ["known", "backed-off", "unknown"]
@@ -273,12 +273,23 @@ def test_people_see_dotted_codes_and_files_keep_canonical_ones(ask: Callable[...
 
 
 def test_codes_of_two_systems_in_one_table_are_marked(ask: Callable[..., Any]) -> None:
-    shown = ask("recommend", "585.6", "E11.9", "nonsense")
+    shown = ask("recommend", "585.6", "Z3A.39", "nonsense")
     assert "585.6 (ICD-9-CM)" in shown.stdout
-    assert "E11.9 (ICD-10-CM)" in shown.stdout
+    assert "Z3A.39 (ICD-10-CM)" in shown.stdout
     assert (
-        "2 of 3 diagnoses are unknown to the model and not used: E11.9 (ICD-10-CM), nonsense." in shown.stderr
+        "2 of 3 diagnoses are unknown to the model and not used: Z3A.39 (ICD-10-CM), nonsense."
+        in shown.stderr
     )
+
+
+def test_another_version_of_icd_is_translated_unless_it_is_refused(ask: Callable[..., Any]) -> None:
+    shown = ask("recommend", "O34.211", "N18.6", "--json")
+    found = {one["from"]: (one["to"], one["kind"]) for one in json.loads(shown.stdout)["mapping"]}
+    assert found["icd10cm:N186"] == (["icd9cm:5856"], "exact")
+    assert found["icd10cm:O34211"][1] == "parent"
+    refused = ask("recommend", "N18.6", "--no-map")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.startswith("dx2px: N18.6: the model knows ICD-9-CM diagnoses")
 
 
 def test_a_model_of_the_package_is_measured_by_its_name(folder: Path) -> None:
@@ -287,7 +298,7 @@ def test_a_model_of_the_package_is_measured_by_its_name(folder: Path) -> None:
 
 
 def test_unknown_codes_alone_are_said(folder: Path) -> None:
-    done = dx2px("recommend", "--model", folder / "model", "nonsense", "I50.9")
+    done = dx2px("recommend", "--model", folder / "model", "nonsense", "Z3A.39")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
 

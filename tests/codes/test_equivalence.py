@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from dx2px.codes import System, dictionary, equivalence
+from dx2px.codes import System, dictionary, equivalence, nearest
 from dx2px.codes.equivalence import Equivalence
 from dx2px.errors import CodeError
 
 
 def test_an_exact_counterpart() -> None:
-    assert equivalence("icd10cm:N186") == Equivalence("icd10cm:N186", ((("icd9cm:5856",),),), exact=True)
-    assert equivalence("icd9cm:5856") == Equivalence("icd9cm:5856", ((("icd10cm:N186",),),), exact=True)
+    assert equivalence("icd10cm:N186") == Equivalence(
+        "icd10cm:N186", ((("icd9cm:5856",),),), exact=True, of="icd10cm:N186"
+    )
+    assert equivalence("icd9cm:5856") == Equivalence(
+        "icd9cm:5856", ((("icd10cm:N186",),),), exact=True, of="icd9cm:5856"
+    )
 
 
 def test_alternatives_are_one_list() -> None:
     found = equivalence("icd10cm:I509")
-    assert found == Equivalence("icd10cm:I509", ((("icd9cm:4280", "icd9cm:4289"),),), exact=False)
+    assert found == Equivalence(
+        "icd10cm:I509", ((("icd9cm:4280", "icd9cm:4289"),),), exact=False, of="icd10cm:I509"
+    )
     assert found.choose(lambda code: 0) == ("icd9cm:4280",)
     assert found.choose({"icd9cm:4280": 1, "icd9cm:4289": 2}.__getitem__) == ("icd9cm:4289",)
 
@@ -34,17 +40,57 @@ def test_a_scenario_without_unknown_codes_is_chosen() -> None:
     assert found is not None
     assert found.scenarios[0] == (("icd9cm:01500",),)
     assert len(found.scenarios) == 5
-    only = Equivalence(found.code, found.scenarios[1:], found.exact)
+    only = Equivalence(found.code, found.scenarios[1:], found.exact, found.of)
     known = {"icd9cm:01500": 5.0, "icd9cm:73088": 2.0}
     assert only.choose(lambda code: known.get(code, 0.0)) == ("icd9cm:01500", "icd9cm:73088")
 
 
 def test_no_map_and_not_in_the_map_differ() -> None:
     nothing = equivalence("icd10cm:R402130")
-    assert nothing == Equivalence("icd10cm:R402130", (), exact=False)
+    assert nothing == Equivalence("icd10cm:R402130", (), exact=False, of="icd10cm:R402130")
     assert nothing.choose(lambda code: 1) == ()
     assert equivalence("icd10cm:I50") is None  # a heading
     assert equivalence("icd10cm:U099") is None  # newer than the map
+
+
+@pytest.mark.parametrize(
+    ("code", "heading", "target"),
+    [
+        ("icd10cm:O34211", "icd10cm:O3421", "icd9cm:65421"),  # younger than the map, which has its parent
+        ("icd10cm:A0472", "icd10cm:A047", "icd9cm:00845"),
+        ("icd10cm:E7800", "icd10cm:E780", "icd9cm:2720"),
+        ("icd10cm:I50810", "icd10cm:I50", "icd9cm:4280"),  # I50.8 is younger, too: any code of the category
+        ("icd10cm:I50", "icd10cm:I50", "icd9cm:4280"),  # a heading
+        ("icd10cm:T383X6A", "icd10cm:T383X", "icd9cm:E9323"),  # no equivalent: underdosing of insulin
+        ("icd10cm:U071", "icd10cm:U07", "icd9cm:07989"),  # a category of which the map knows nothing
+        ("icd10cm:M9701XA", "icd10cm:M97", "icd9cm:99644"),
+        ("icd9cm:428", "icd9cm:428", "icd10cm:I509"),
+    ],
+)
+def test_a_code_that_the_map_lacks_takes_the_entry_of_its_nearest_heading(
+    code: str, heading: str, target: str
+) -> None:
+    found = nearest(code)
+    assert found is not None
+    assert (found.code, found.of, found.exact) == (code, heading, False)
+    assert found.choose(lambda one: one == target) == (target,)
+
+
+def test_the_nearest_entry_of_a_code_in_the_map_is_its_own() -> None:
+    assert nearest("icd10cm:I509") == equivalence("icd10cm:I509")
+
+
+def test_what_has_no_equivalent_in_its_whole_category_has_none() -> None:
+    weeks = nearest("icd10cm:Z3A39")
+    assert weeks is not None
+    assert weeks.scenarios == ()
+    assert nearest("icd10cm:Z586") is None  # younger than the map, and in no table of ours
+
+
+def test_few_listed_codes_have_no_way_to_the_other_version() -> None:
+    listed = [f"icd10cm:{bare}" for bare in dictionary(System.ICD10CM)]
+    lost = [code for code in listed if not ((found := nearest(code)) and found.scenarios)]
+    assert {code[8:11] for code in lost} == {"Y95", "Z19", "Z3A", "Z58", "Z67"}
 
 
 def test_procedures_have_no_map() -> None:

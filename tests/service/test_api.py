@@ -97,9 +97,9 @@ def nhds_diagnoses() -> list[str]:
 
 @pytest.mark.parametrize("route", ["/api/recommend", "/api/explain"])
 def test_unknown_codes_tell_what_became_of_their_mapping(nhds: TestClient, route: str) -> None:
-    told = nhds.post(route, json={"diagnoses": ["icd10cm:Z999999"], "map": True}).json()
+    told = nhds.post(route, json={"diagnoses": ["icd10cm:Z3A39"]}).json()
     assert [one["status"] for one in told["diagnoses"]] == ["unknown"]
-    assert [one["kind"] for one in told["mapping"]] == ["not-listed"]
+    assert [one["kind"] for one in told["mapping"]] == ["no-map"]
 
 
 @pytest.mark.parametrize("asked", [{"diagnoses": ["428.0"]}, {"diagnoses": ["icd10cm:I509"], "map": True}])
@@ -211,8 +211,10 @@ def test_type_ahead_puts_known_codes_first(client: TestClient) -> None:
     assert found[0] == {
         "code": "icd9cm:4280",
         "dotted": "428.0",
+        "system": "ICD-9-CM",
         "title": "Congestive heart failure, unspecified",
         "known": True,
+        "other_version": False,
     }
     assert len(found) == 20
     assert [one["known"] for one in found] == sorted((one["known"] for one in found), reverse=True)
@@ -253,12 +255,27 @@ def test_health_and_metrics(client: TestClient) -> None:
     assert "dx2px_model_diagnoses 5.0" in text
 
 
-def test_codes_of_the_other_version_are_mapped_when_asked(client: TestClient, model: Model) -> None:
-    asked = ["428.0", "I50.9"]
-    for route, answer in (("recommend", model.recommend), ("explain", model.explain)):
-        told = client.post(f"/api/{route}", json={"diagnoses": asked, "map": True}).json()
-        assert told == answer(asked, map=True).to_dict()
-        assert "mapping" in told
+def test_codes_of_the_other_version_are_mapped_unless_refused(nhds: TestClient) -> None:
+    asked = {"diagnoses": ["428.0", "O34.211"]}
+    for route, schema in (("recommend", schemas.RecommendAnswer), ("explain", schemas.ExplainAnswer)):
+        told = nhds.post(f"/api/{route}", json=asked).json()
+        schema.model_validate(told)
+        (mapped,) = told["mapping"]
+        assert (mapped["from"], mapped["kind"], mapped["via"]) == (
+            "icd10cm:O34211",
+            "parent",
+            "icd10cm:O3421",
+        )
+        refused = nhds.post(f"/api/{route}", json=asked | {"map": False})
+        assert (refused.status_code, refused.json()["type"]) == (409, "urn:dx2px:problem:other-icd-version")
+        assert "O34" not in refused.text
+
+
+def test_type_ahead_has_both_versions_of_a_diagnosis(nhds: TestClient) -> None:
+    found = codes(nhds, "heart failure", limit=9)
+    assert [one["system"] for one in found] == ["ICD-9-CM"] * 6 + ["ICD-10-CM"] * 3
+    assert [one["other_version"] for one in found] == [False] * 6 + [True] * 3
+    assert codes(nhds, "I50.9")[0]["code"] == "icd10cm:I509"
 
 
 def test_a_coverage_gives_a_set(client: TestClient, model: Model) -> None:

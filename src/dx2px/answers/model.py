@@ -17,9 +17,9 @@ from dx2px.answers.lookup import Found, Lookup, ambiguous
 from dx2px.answers.mapping import map_codes
 from dx2px.answers.shipped import model_path
 from dx2px.answers.stay import Stay, merged, no_vectors, own_kind, plan_of
-from dx2px.codes import dotted
+from dx2px.codes import Notation, dotted
 from dx2px.cohort.vocabulary import Vocabulary
-from dx2px.errors import CodeError, InputError, ModelError, UnknownCodesError
+from dx2px.errors import CodeError, InputError, ModelError, OtherVersionError, UnknownCodesError
 from dx2px.ragged import Index, Ragged
 from dx2px.scoring.back_off import BackOff
 from dx2px.scoring.evidence import EvidenceLayout, layout_of
@@ -90,7 +90,7 @@ class Model:
         top: int = 5,
         *,
         coverage: float | None = None,
-        map: bool = False,  # noqa: A002
+        map: bool = True,  # noqa: A002
         **facts: Unpack[Facts],
     ) -> results.Recommendation:
         """Recommend procedures for a stay's diagnoses, each with the diagnoses it comes from.
@@ -100,7 +100,7 @@ class Model:
             top: How many procedures to return.
             coverage: If given, such as 0.9, return instead the set of procedures that holds this share of a stay's
                 procedures on average: the most probable ones.
-            map: Translate diagnoses of the other ICD version by the public maps.
+            map: Translate diagnoses of the other ICD version by the public maps; False refuses them.
             facts: What else is known, each if it is known: `principal` (a diagnosis), `age` in years, `sex` (F or M),
                 `admission` (a type that the model knows) and `coded` (procedures that are coded already, which are
                 not recommended again).
@@ -110,6 +110,7 @@ class Model:
 
         Raises:
             UnknownCodesError: The model knows none of the diagnoses.
+            OtherVersionError: `map` is False, and a diagnosis is of an ICD version that the model does not know.
             CodeError: A text may mean several codes.
             ModelError: `coverage` is given, but the model has no calibration; or a fact that it takes no account of.
         """
@@ -122,7 +123,7 @@ class Model:
         top: int = 5,
         *,
         coverage: float | None = None,
-        map: bool = False,  # noqa: A002
+        map: bool = True,  # noqa: A002
         plan: PlanChoice = "own",
         with_reasons: int | None = None,
         **facts: Unpack[Facts],
@@ -134,7 +135,7 @@ class Model:
             procedures: The procedures to explain; the best ones by default, as `recommend` gives them.
             top: How many of the best to explain if `procedures` is None.
             coverage: If given, explain instead the set that holds this share of a stay's procedures on average.
-            map: Translate diagnoses of the other ICD version by the public maps.
+            map: Translate diagnoses of the other ICD version by the public maps; False refuses them.
             plan: `own` for the plan that the model's scores come from, `transport` for the paper's plan.
             with_reasons: Give reasons, and a column in the plan, only to the first so many of the procedures. All
                 of them by default; 200 diagnoses and 500 procedures make an answer of 10 MB.
@@ -147,6 +148,7 @@ class Model:
 
         Raises:
             UnknownCodesError: The model knows none of the diagnoses, or none of the procedures.
+            OtherVersionError: `map` is False, and a diagnosis is of an ICD version that the model does not know.
             CodeError: A text may mean several codes.
             ModelError: `coverage` is given, but the model has no calibration; or the paper's plan is asked of a
                 method without vectors.
@@ -170,7 +172,7 @@ class Model:
         codes: Sequence[str],
         procedures: Sequence[str] = (),
         *,
-        map: bool = False,  # noqa: A002
+        map: bool = True,  # noqa: A002
         **facts: Unpack[Facts],
     ) -> results.Explanation:
         """An explanation with an empty plan, for codes none of which the model knows: it says what each code is."""
@@ -264,25 +266,35 @@ class Model:
 
     def _asked(
         self, codes: Sequence[str], map_: bool, facts: Facts
-    ) -> tuple[list[Found], tuple[results.Mapped, ...] | None, Told]:
+    ) -> tuple[list[Found], tuple[results.Mapped, ...], Told]:
         """The diagnoses, the principal one among them; how they were mapped; and what else was told."""
-        about, mapping = self.told(facts), None
-        if map_:
-            counts, principal = self.files.diagnosis_counts, about.principal
-            codes, mapping = map_codes(codes, self.diagnoses, counts)
-            if principal is not None:
-                put, own = map_codes([principal.code], self.diagnoses, counts)
-                about = replace(about, principal=self.diagnoses.find(put[0]))
-                mapping = tuple(dict.fromkeys((*own, *mapping)))
+        about = self.told(facts)
+        codes, mapping = self._mapped(codes, map_)
+        if about.principal is not None:
+            put, own = self._mapped([about.principal.code], map_)
+            about = replace(about, principal=self.diagnoses.find(put[0]))
+            mapping = tuple(dict.fromkeys((*own, *mapping)))
+        return self._with_principal(codes, about), mapping, about
+
+    def _with_principal(self, codes: Sequence[str], about: Told) -> list[Found]:
         asked = self.diagnoses.find_all(codes)
-        if about.principal is not None and all(about.principal.code != found.code for found in asked):
-            asked = [about.principal, *asked]
-        return asked, mapping, about
+        missing = about.principal is not None and all(about.principal.code != one.code for one in asked)
+        return [about.principal, *asked] if about.principal is not None and missing else asked
+
+    def _mapped(self, codes: Sequence[str], map_: bool) -> tuple[list[str], tuple[results.Mapped, ...]]:
+        put, mapping = map_codes(codes, self.diagnoses, self.files.diagnosis_counts)
+        if mapping and not map_:
+            own = Notation.of(self.files.diagnoses).name
+            raise OtherVersionError(
+                f"{_shown([one.code for one in mapping])}: the model knows {own} diagnoses; without being mapped "
+                "(--map, map=True), other ICD versions are refused."
+            )
+        return put, mapping
 
     def asked(self, codes: Sequence[str], facts: Facts) -> tuple[list[Found], Told]:
-        """The diagnoses of a question, the principal one among them, and what else it tells."""
-        asked, _, about = self._asked(codes, False, facts)
-        return asked, about
+        """The diagnoses of a stay as they are coded, the principal one among them, and what else is told."""
+        about = self.told(facts)
+        return self._with_principal(codes, about), about
 
     def _stay(self, codes: Sequence[str], map_: bool, facts: Facts) -> Stay:
         asked, mapping, about = self._asked(codes, map_, facts)
@@ -290,7 +302,7 @@ class Model:
             raise InputError(
                 "Every procedure that the model knows is coded already: nothing is left to find."
             )
-        used = _usable(asked, "diagnoses")
+        used = _usable(asked, "diagnoses", mapping)
         rows, scorer, vectors = self.rows_of(used, about)
         place, further = answer_rows(layout := layout_of(scorer), rows.values)
         mu = merged(scorer.significance(rows).astype(np.float64), place)
@@ -383,9 +395,9 @@ class Model:
 def _diagnosis(
     found: Found,
     significance: float = 0.0,
-    mapping: tuple[results.Mapped, ...] | None = None,
+    mapping: tuple[results.Mapped, ...] = (),
 ) -> results.Diagnosis:
-    sources = tuple(one.code for one in mapping or () if found.code in one.to)
+    sources = tuple(one.code for one in mapping if found.code in one.to)
     return results.Diagnosis(found.code, found.title, significance, found.status, found.stand_in, sources)
 
 
@@ -398,13 +410,17 @@ def _unexplained(found: Found) -> results.Procedure:
     return results.Procedure(found.code, found.title, found.status)
 
 
-def _usable(asked: Sequence[Found], what: str) -> list[Found]:
+def _usable(asked: Sequence[Found], what: str, mapping: Sequence[results.Mapped] = ()) -> list[Found]:
     """The codes that are known or backed off; an error if there are none."""
     used = [found for found in asked if found.status != "unknown"]
     if not asked:
         raise InputError(f"No {what} were given: write at least one code.")
     if not used:
-        raise UnknownCodesError(f"The model knows none of these {what}: {_shown(asked)}.")
+        typed = {target: one.code for one in mapping for target in one.to}
+        names: list[Found | str] = [typed.get(found.code, found) for found in asked]
+        raise UnknownCodesError(
+            f"The model knows none of these {what}: {_shown(names)}. `dx2px find` looks codes up by words."
+        )
     return used
 
 

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any, Literal, Self
 
+from dx2px.codes import title
 from dx2px.scoring.plans import Plan
 
 Status = Literal["known", "backed-off", "unknown"]
@@ -49,15 +50,22 @@ class Mapped:
     code: str
     to: tuple[str, ...]  # empty where the other version has no equivalent
     exact: bool
-    listed: bool  # whether the map has the code at all
+    listed: bool  # whether the map has the code, or one above it, at all
+    via: str | None = (
+        None  # the heading whose codes replaced it, where the map has nothing for the code itself
+    )
+
+    @property
+    def kind(self) -> Literal["exact", "approximate", "parent", "no-map", "not-listed"]:
+        """How the codes replace it."""
+        if not self.to:
+            return "no-map" if self.listed else "not-listed"
+        return "parent" if self.via else "exact" if self.exact else "approximate"
 
     def to_dict(self) -> dict[str, Any]:
-        kind = "exact" if self.exact else "approximate"
-        return {
-            "from": self.code,
-            "to": list(self.to),
-            "kind": kind if self.to else "no-map" if self.listed else "not-listed",
-        }
+        named = {"from": self.code, "title": title(self.code).text}
+        record: dict[str, Any] = {**named, "to": list(self.to), "kind": self.kind}
+        return record | ({"via": self.via} if self.via else {})
 
 
 @dataclass(frozen=True)
@@ -165,7 +173,7 @@ class Answer:
     procedures: tuple[Procedure, ...]
     plan: Plan  # what the reasons are shares of
     coverage: Coverage | None = None  # where a set of stated coverage was asked for
-    mapping: tuple[Mapped, ...] | None = None  # where mapping was asked for
+    mapping: tuple[Mapped, ...] = ()  # of the diagnoses that are of the other ICD version
     evidence: tuple[EvidenceRow, ...] = ()  # besides the diagnoses, for a model that takes it
     alternatives: tuple[tuple[str, ...], ...] = ()  # groups of the procedures: a stay has one of each at most
 
@@ -186,7 +194,7 @@ class Answer:
             record["with_reasons"] = explained
         if self.coverage is not None:
             record["coverage"] = asdict(self.coverage)
-        if self.mapping is not None:
+        if self.mapping:
             record["mapping"] = [one.to_dict() for one in self.mapping]
         return record
 

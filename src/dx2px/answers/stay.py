@@ -39,7 +39,7 @@ class Stay:
     mu: Doubles  # (n,)
     scores: NDArray[np.float32]  # (p,)
     probabilities: Doubles | None  # (p,)
-    mapping: tuple[Mapped, ...] | None
+    mapping: tuple[Mapped, ...]
 
     def explained(self, known: Sequence[Found], plan: Plan) -> list[Procedure]:
         """The procedures with their numbers; the first of them, the plan's columns, with their reasons."""

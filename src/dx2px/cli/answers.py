@@ -196,18 +196,19 @@ def _report_plan(plan: Plan) -> None:
         )
 
 
-def _report_mapping(mapping: tuple[Mapped, ...] | None) -> None:
+def _report_mapping(mapping: tuple[Mapped, ...]) -> None:
     """Each code that was mapped, and the number of those that could not be."""
-    if mapping is None:
-        return
     notation = Notation.of(code for one in mapping for code in (one.code, *one.to))
     for one in mapping:
         if one.to:
-            kind = "exact" if one.exact else "approximate"
-            remark(f"Mapped {notation.write(one.code)} → {', '.join(map(notation.write, one.to))}, {kind}.")
+            how = f"by its heading {notation.write(one.via)}" if one.via and one.via != one.code else one.kind
+            remark(f"Mapped {notation.write(one.code)} → {', '.join(map(notation.write, one.to))}, {how}.")
     if unmapped := [notation.write(one.code) for one in mapping if not one.to]:
         codes = counted(len(mapping), "code")
-        remark(f"{len(unmapped)} of {codes} could not be mapped: {', '.join(unmapped)}.")
+        remark(
+            f"{len(unmapped)} of {codes} could not be mapped: {', '.join(unmapped)}. The maps have nothing like it; "
+            "`dx2px find` looks for a code of the model's version by words."
+        )
 
 
 def _report_diagnoses(diagnoses: Sequence[Diagnosis]) -> None:

@@ -31,7 +31,8 @@ ModelArgument = Annotated[Path, typer.Argument(help=MODEL)]
 Mapping = Annotated[
     bool,
     typer.Option(
-        "--map", help="Translate ICD-10 diagnoses for an ICD-9 model, or the reverse, by the public maps."
+        "--map/--no-map",
+        help="Translate ICD-10 diagnoses for an ICD-9 model, or the reverse, by the public maps; or refuse them.",
     ),
 ]
 Principal = Annotated[
@@ -104,7 +105,7 @@ def recommend(
     sex: Sex = None,
     admission: Admission = None,
     coded: Coded = None,
-    map: Mapping = False,  # noqa: A002
+    map: Mapping = True,  # noqa: A002
     json: AsJson = False,
 ) -> None:
     """Recommend procedures for a stay's diagnoses, with reasons.
@@ -113,7 +114,7 @@ def recommend(
     Examples:
       dx2px recommend 585.6 427.5 --top 3
       dx2px recommend 820.21 --principal 820.21 --age 81 --sex F --coded 79.35
-      dx2px recommend N18.6 I46.9 --map
+      dx2px recommend N18.6 I46.9
       dx2px recommend 585.6 427.5 --model MODEL --json
     """
     if top is not None and coverage is not None:
@@ -142,7 +143,7 @@ def explain(
     sex: Sex = None,
     admission: Admission = None,
     coded: Coded = None,
-    map: Mapping = False,  # noqa: A002
+    map: Mapping = True,  # noqa: A002
     plan: Annotated[
         PlanName, typer.Option(help="The model's own plan, or the paper's transport plan.")
     ] = PlanName["own"],

@@ -2,7 +2,7 @@
 
 from dx2px.codes.ancestors import ancestors, category, chapter
 from dx2px.codes.catalogue import dictionary, is_listed
-from dx2px.codes.equivalence import Equivalence, equivalence
+from dx2px.codes.equivalence import Equivalence, equivalence, nearest
 from dx2px.codes.repair import Repair, explain, looks_dotted, looks_numeric, repair
 from dx2px.codes.search import Hit, find
 from dx2px.codes.shown import Notation, shown_code
@@ -31,6 +31,7 @@ __all__ = [
     "is_listed",
     "looks_dotted",
     "looks_numeric",
+    "nearest",
     "normalize",
     "repair",
     "resolve",

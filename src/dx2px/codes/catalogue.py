@@ -53,7 +53,7 @@ def in_order(system: System) -> tuple[str, ...]:
 def under(prefix: str, system: System) -> tuple[str, ...]:
     """The listed codes that begin with `prefix`, sorted, including `prefix` itself if it is listed."""
     codes = in_order(system)
-    return codes[bisect_left(codes, prefix) : bisect_left(codes, prefix + _AFTER_Z)]
+    return codes[bisect_left(codes, prefix) : bisect_left(codes, prefix + AFTER_Z)]
 
 
 @cache
@@ -76,7 +76,7 @@ def ccs() -> Mapping[str, str]:
 
 
 _VALUES = frozenset(system.value for system in System)
-_AFTER_Z = "["  # the character after Z: sorts after any character of a code
+AFTER_Z = "["  # the character after Z: sorts after any character of a code
 
 
 def read_file(name: str) -> str:

@@ -8,18 +8,25 @@ approximate  the two codes do not mean exactly the same
 no_map       the other version has nothing like it
 combination  several codes are needed together, one from each choice list of a scenario; without this flag, the
              rows of a code are alternatives and one of them is meant
+
+The maps know fewer codes than the lists: those of later years, and headings, are missing. `nearest` answers for these
+with the entry of their nearest heading, or with the entries of the codes under it (O34.211 came after the maps; they
+have O34.21).
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from dx2px.codes.catalogue import read_file
+from dx2px.codes.ancestors import category_of
+from dx2px.codes.catalogue import AFTER_Z, read_file, under
 from dx2px.codes.systems import System
+from dx2px.codes.tables import rows as table_rows
 from dx2px.codes.text import split
 from dx2px.errors import CodeError
 
@@ -34,11 +41,15 @@ Scenario = tuple[Choices, ...]  # choice lists; take one code from each
 
 @dataclass(frozen=True)
 class Equivalence:
-    """What replaces a code in the other version; without scenarios if nothing does."""
+    """What replaces a code in the other version; without scenarios if nothing does.
+
+    `of` is the code or heading whose entries these are: the code itself, or one above it.
+    """
 
     code: str
     scenarios: tuple[Scenario, ...]
     exact: bool
+    of: str
 
     def choose(self, weight: Callable[[str], float]) -> tuple[str, ...]:
         """The codes of one scenario, the heaviest of each choice list; on equal weights, the first in the map.
@@ -52,13 +63,57 @@ class Equivalence:
 
 def equivalence(code: str) -> Equivalence | None:
     """The map's entry for a canonical diagnosis code; None if the map does not contain the code."""
+    system, bare = _mappable(code)
+    rows = _rows(system).get(bare)
+    return None if rows is None else _entry(code, rows, _FILES[system][1])
+
+
+def nearest(code: str) -> Equivalence | None:
+    """The entry of a canonical diagnosis code or, if that gives no code, of the nearest heading that gives some.
+
+    Args:
+        code: A code, whether the maps have it or not, or a heading.
+
+    Returns:
+        The entry; for a heading without one of its own, the entries of all codes under it, as alternatives. Without
+        scenarios if the map says that the code has no equivalent, and neither has its category; None if the map knows
+        nothing of the category.
+    """
+    own = equivalence(code)
+    if own is not None and own.scenarios:
+        return own
+    return next((entry for entry in _above(code) if entry.scenarios), None) or _written(code) or own
+
+
+def _above(code: str) -> Iterator[Equivalence]:
+    """The entries of the headings of a code, nearest first; first its own, if it is a heading."""
+    system, bare = _mappable(code)
+    for length in range(len(bare), len(category_of(bare, system)) - 1, -1):
+        prefix = bare[:length]
+        listed = (prefix,) if prefix in _rows(system) else _mapped(prefix, system)
+        entries = (_entry(code, _rows(system)[one], _FILES[system][1]) for one in listed)
+        scenarios = dict.fromkeys(scenario for entry in entries for scenario in entry.scenarios)
+        yield Equivalence(code, tuple(scenarios), exact=False, of=f"{system}:{prefix}")
+
+
+def _written(code: str) -> Equivalence | None:
+    """What our own table has for the category of a code; of a heading there, the codes under it."""
+    system, bare = _mappable(code)
+    category = category_of(bare, system)
+    target = _table().get(category) if system is System.ICD10CM else None
+    if target is None:
+        return None
+    choices = tuple(f"{System.ICD9CM}:{one}" for one in under(target, System.ICD9CM))
+    return Equivalence(code, ((choices,),), exact=False, of=f"{system}:{category}")
+
+
+def _mappable(code: str) -> tuple[System, str]:
     system, bare = split(code)
     if system not in _FILES:
         raise CodeError(
             f"Only diagnoses can be mapped between ICD versions; {code} is an {system.label} code."
         )
-    rows = _rows(system).get(bare)
-    return None if rows is None else _entry(code, rows, _FILES[system][1])
+    return system, bare
 
 
 def _entry(code: str, rows: list[tuple[str, str]], target: System) -> Equivalence:
@@ -70,7 +125,7 @@ def _entry(code: str, rows: list[tuple[str, str]], target: System) -> Equivalenc
     scenarios = tuple(
         tuple(tuple(scenario[place]) for place in sorted(scenario)) for _, scenario in sorted(lists.items())
     )
-    return Equivalence(code, scenarios, exact=all(flags[0] == "0" for _, flags in rows))
+    return Equivalence(code, scenarios, exact=all(flags[0] == "0" for _, flags in rows), of=code)
 
 
 @cache
@@ -82,3 +137,19 @@ def _rows(system: System) -> Mapping[str, list[tuple[str, str]]]:
     for source, target, flags, *_ in reader:
         rows.setdefault(source, []).append((target, flags))
     return MappingProxyType(rows)
+
+
+def _mapped(prefix: str, system: System) -> tuple[str, ...]:
+    """The codes of the map that begin with `prefix`, sorted."""
+    codes = _in_order(system)
+    return codes[bisect_left(codes, prefix) : bisect_left(codes, prefix + AFTER_Z)]
+
+
+@cache
+def _in_order(system: System) -> tuple[str, ...]:
+    return tuple(sorted(_rows(system)))
+
+
+@cache
+def _table() -> Mapping[str, str]:
+    return MappingProxyType(dict(table_rows("nearest")))

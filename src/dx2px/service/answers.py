@@ -17,10 +17,11 @@ from dx2px.answers.audit import audit_stay
 from dx2px.answers.defects import AuditSettings
 from dx2px.answers.facts import Facts
 from dx2px.answers.lookup import Lookup
+from dx2px.answers.mapping import of_other_version
 from dx2px.answers.results import SCOPE
 from dx2px.answers.stay import own_kind
-from dx2px.codes import Kind, dotted, find, is_listed, title
-from dx2px.errors import CodeError, InputError, ModelError, UnknownCodesError
+from dx2px.codes import Kind, System, dotted, find, split, title
+from dx2px.errors import CodeError, InputError, ModelError, OtherVersionError, UnknownCodesError
 from dx2px.service.problems import ProblemError, refuse
 from dx2px.service.schemas import MOST_TOP
 from dx2px.version import __version__
@@ -46,10 +47,10 @@ class Answers:
         diagnoses: Sequence[str],
         top: int,
         coverage: float | None = None,
-        mapped: bool = False,
+        mapped: bool = True,
         **facts: Unpack[Facts],
     ) -> dict[str, Any]:
-        """The best procedures for diagnoses; with `mapped`, also for diagnoses of the other ICD version."""
+        """The best procedures for diagnoses; without `mapped`, those of the other ICD version are refused."""
         found = self._explained(diagnoses, None, top, coverage, mapped, "own", facts)
         return Recommendation.of(found).to_dict()
 
@@ -59,7 +60,7 @@ class Answers:
         procedures: Sequence[str] | None,
         top: int,
         coverage: float | None = None,
-        mapped: bool = False,
+        mapped: bool = True,
         plan: PlanChoice = "own",
         **facts: Unpack[Facts],
     ) -> dict[str, Any]:
@@ -140,7 +141,11 @@ class Answers:
             raise refuse(404, "unknown-code", "The model knows no such code.") from None
 
     def codes(self, query: str, kind: Kind, limit: int) -> dict[str, Any]:
-        """Codes that match what has been typed so far, those that the model knows first."""
+        """Codes that match what has been typed so far: those that the model knows, then others, of both ICD versions.
+
+        Codes of the version that the model lacks keep a third of the places, if there are so many: people who think
+        in that version would never see theirs otherwise.
+        """
         lookup = self._lookups[kind]
         known = self._known[kind]
         hits = [(hit.code, hit.title) for hit in find(query, lookup.systems, limit, known)]
@@ -152,16 +157,12 @@ class Answers:
             hits += [
                 (hit.code, hit.title) for hit in find(query, lookup.systems, limit) if hit.code not in known
             ]
-        hits = hits or self._of_other_system(query, lookup)
-        return {"codes": [_found(code, text, code in known) for code, text in hits[:limit]]}
-
-    def _of_other_system(self, query: str, lookup: Lookup) -> list[tuple[str, str]]:
-        """A code typed in full, of a system that the model does not have: better shown as unknown than not at all."""
-        try:
-            found = lookup.find(query)
-        except CodeError:
-            return []
-        return [(found.code, found.title)] if is_listed(found.code) else []
+        strange = [system for system in System if system.kind == kind and system not in lookup.systems]
+        others = [(hit.code, hit.title) for hit in find(query, strange, limit)]
+        if kind == "procedure" and hits:  # only diagnoses are translated
+            others = []
+        hits = hits[: limit - min(len(others), limit // 3)] + others
+        return {"codes": [_found(code, text, lookup) for code, text in hits[:limit]]}
 
     def describe(self) -> dict[str, Any]:
         """What the model is, and what was measured of it."""
@@ -207,7 +208,7 @@ class Answers:
         for kind in self._lookups:
             self.codes("a", kind, 1)
             self.codes("0000000", kind, 1)
-        self.recommend(["icd9cm:4280", "icd10cm:I509"], 1, mapped=True)
+        self.recommend(["icd9cm:4280", "icd10cm:I509"], 1)
 
     @cached_property
     def takes_evidence(self) -> bool:
@@ -247,6 +248,12 @@ class Answers:
 
 
 def _refusal(error: InputError) -> ProblemError:
+    if isinstance(error, OtherVersionError):
+        return refuse(
+            409,
+            "other-icd-version",
+            "A diagnosis is of an ICD version that the model does not know; leave out `map` to have it translated.",
+        )
     if isinstance(error, CodeError):
         return refuse(
             422,
@@ -260,5 +267,12 @@ def _refusal(error: InputError) -> ProblemError:
     )
 
 
-def _found(code: str, text: str, known: bool) -> dict[str, Any]:
-    return {"code": code, "dotted": dotted(code), "title": text, "known": known}
+def _found(code: str, text: str, lookup: Lookup) -> dict[str, Any]:
+    return {
+        "code": code,
+        "dotted": dotted(code),
+        "system": split(code)[0].edition,
+        "title": text,
+        "known": code in lookup.vocabulary,
+        "other_version": of_other_version(code, lookup),
+    }

@@ -53,7 +53,8 @@ SomeCodes = Annotated[
     list[CodeText], Field(max_length=MOST_CODES, json_schema_extra=UNIQUE), AfterValidator(_distinct)
 ]
 Mapped = Annotated[
-    bool, Field(description="Translate diagnoses of the other ICD version by the public maps.")
+    bool,
+    Field(description="Translate diagnoses of the other ICD version by the public maps; false refuses them."),
 ]
 Top = Annotated[int, Field(ge=1, le=MOST_TOP, description="How many procedures."), BeforeValidator(_whole)]
 Coverage = Annotated[float, Field(ge=0.01, le=0.99)]
@@ -95,7 +96,7 @@ class RecommendRequest(OpenStayFacts):
     diagnoses: Codes
     top: Top = 5
     coverage: Coverage | None = COVERAGE
-    map: Mapped = False
+    map: Mapped = True
 
 
 class ExplainRequest(OpenStayFacts):
@@ -106,7 +107,7 @@ class ExplainRequest(OpenStayFacts):
     )
     top: Top = 5
     coverage: Coverage | None = COVERAGE
-    map: Mapped = False
+    map: Mapped = True
     plan: Literal["own", "transport"] = Field(
         default="own",
         description="The model's own plan, or the paper's transport plan. The reasons are shares of this plan.",
@@ -143,8 +144,10 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 class FoundCode(Report):
     code: str = Field(examples=["icd9cm:4280"])
     dotted: str = Field(examples=["428.0"])
+    system: str = Field(description="The edition of ICD that it belongs to.", examples=["ICD-9-CM"])
     title: str
     known: bool = Field(description="Whether the model knows this code.")
+    other_version: bool = Field(description="Whether it is of an ICD version that the model does not know.")
 
 
 class CodesAnswer(Report):
@@ -211,12 +214,17 @@ class MappedReport(Report):
     """A diagnosis of the other ICD version, and the codes that replaced it."""
 
     code: str = Field(alias="from")
+    title: str
     to: list[str]
-    kind: Literal["exact", "approximate", "no-map", "not-listed"]
+    kind: Literal["exact", "approximate", "parent", "no-map", "not-listed"]
+    via: str | None = Field(
+        default=None,
+        description="If the map has nothing for the code itself: the heading whose codes replaced it.",
+    )
 
 
 ASKED_COVERAGE: Any = Field(default=None, description="If a coverage was asked for.")
-ASKED_MAPPING: Any = Field(default=None, description="If mapping was asked for.")
+MAPPING: Any = Field(default=None, description="If diagnoses are of the other ICD version.")
 WITH_REASONS: Any = Field(
     default=None,
     ge=1,
@@ -231,7 +239,7 @@ class RecommendAnswer(Report):
     evidence: list[EvidenceReport] | None = EVIDENCE
     with_reasons: int | None = WITH_REASONS
     coverage: CoverageReport | None = ASKED_COVERAGE
-    mapping: list[MappedReport] | None = ASKED_MAPPING
+    mapping: list[MappedReport] | None = MAPPING
 
 
 class Procedure(Report):
@@ -284,7 +292,7 @@ class ExplainAnswer(Report):
     evidence: list[EvidenceReport] | None = EVIDENCE
     with_reasons: int | None = WITH_REASONS
     coverage: CoverageReport | None = ASKED_COVERAGE
-    mapping: list[MappedReport] | None = ASKED_MAPPING
+    mapping: list[MappedReport] | None = MAPPING
 
 
 class Finding(Report):

@@ -192,3 +192,14 @@ def test_codes_are_not_sent_in_addresses_of_questions(page: Any, weather: Any) -
     asked = page.run("return performance.getEntriesByType('resource').map((one) => one.name)")
     assert [one for one in asked if "585" in one] == []
     assert any(path == "/api/explain" and b"585" in body for path, body in weather.bodies)
+
+
+def test_an_icd_10_code_stays_as_typed_and_says_what_it_is_read_as(page: Any) -> None:
+    page.open()
+    typed(page, "N18.6" + ENTER)
+    listed(page, "N18.6")
+    assert page.procedures("39.95")
+    assert page.text("#diagnoses .title") == "End stage renal disease"
+    assert page.text("#diagnoses .status") == "Read as 585.6 End stage renal disease (ICD-9-CM, exact)."
+    assert page.text("#diagnoses .number") == "100 %"
+    assert "dx=icd10cm:N186" in page.run("return location.hash")

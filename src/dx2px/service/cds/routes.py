@@ -193,7 +193,7 @@ def _recommended(
     if not chosen:
         return {"diagnoses": [], "recommendations": []}
     top = min(TOP + len(drafted), schemas.MOST_TOP)
-    return answers.recommend(list(dict.fromkeys(chosen)), top, mapped=True, **facts)
+    return answers.recommend(list(dict.fromkeys(chosen)), top, **facts)
 
 
 def _used(answer: dict[str, Any]) -> set[str]:

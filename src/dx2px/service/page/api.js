@@ -1,17 +1,20 @@
 // Requests to the server: JSON in and out, one kind of error, the token, and waiting while it is busy.
 
 /**
- * @typedef {{code: string, dotted: string, title: string, known: boolean}} Code
+ * @typedef {{code: string, dotted: string, system: string, title: string, known: boolean,
+ *   other_version: boolean}} Code
  * @typedef {{code: string, share: number}} Reason
  * @typedef {{code: string, title: string, significance: number, status: "known" | "backed-off" | "unknown",
- *   stand_in?: {code: string, title: string, codes: number}, principal?: true}} Diagnosis
+ *   stand_in?: {code: string, title: string, codes: number}, principal?: true, mapped_from?: string[]}} Diagnosis
+ * @typedef {{from: string, title: string, to: string[], via?: string,
+ *   kind: "exact" | "approximate" | "parent" | "no-map" | "not-listed"}} Mapped
  * @typedef {{code: string, kind: "coded" | "background" | "principal" | "person" | "admission", title: string,
  *   significance: number, status: "known" | "unknown"}} Evidence
  * @typedef {{rank: number, code: string, title: string, probability: number | null, because: Reason[]}} Procedure
  * @typedef {{diagnoses: string[], evidence?: string[], procedures: string[], mass: number[][], kind?: string,
  *   reading?: string, faithfulness?: string, converged?: boolean | null}} Plan
  * @typedef {{schema: string, scope: string, diagnoses: Diagnosis[], procedures: Procedure[], plan: Plan,
- *   evidence?: Evidence[], with_reasons?: number}} Explanation
+ *   evidence?: Evidence[], mapping?: Mapped[], with_reasons?: number}} Explanation
  * @typedef {{kind: "unsupported" | "omitted" | "swap" | "companion" | "diagnosis", code: string, title: string,
  *   other: string | null, strength: number, probability: number, rank: number, because: Reason[],
  *   suggested: Reason[]}} Finding

@@ -2,7 +2,7 @@
 
 import { ask, onHealth } from "./api.js";
 import * as audit from "./audit.js";
-import { count, dotted } from "./codes.js";
+import { count, dotted, sameCode } from "./codes.js";
 import * as diagnoses from "./diagnoses.js";
 import * as dialogs from "./dialogs.js";
 import { announce, byId, node } from "./dom.js";
@@ -58,7 +58,7 @@ function refresh() {
 
 function succeed(found) {
   const sameList = listed(found) === listed(answer); // then only the plan is new
-  diagnoses.learn(found.diagnoses);
+  diagnoses.learn(found.diagnoses, found.mapping);
   settle(found);
   diagnoses.draw(current().diagnoses);
   showAnswer(found);
@@ -68,8 +68,8 @@ function succeed(found) {
 
 /** From here on the codes are written as the server writes them; that is not a new question. */
 function settle(found) {
-  const codes = found.diagnoses.map((one) => one.code);
-  const principal = found.diagnoses.find((one) => one.principal)?.code;
+  const codes = [...new Set(found.diagnoses.flatMap(entered))];
+  const principal = found.diagnoses.filter((one) => one.principal).flatMap(entered).find(isMarked);
   const coded = evidence.codedIn(found).map((one) => one.code);
   const first = principal ? { principal } : {};
   asked = JSON.stringify({
@@ -79,6 +79,15 @@ function settle(found) {
     ...(coded.length ? { coded } : {}),
   });
   update({ diagnoses: codes, ...first, ...(coded.length ? { accepted: coded } : {}) });
+}
+
+/** The codes that a diagnosis stands for: itself, or those of the other ICD version that were translated into it. */
+function entered(one) {
+  return one.mapped_from ?? [one.code];
+}
+
+function isMarked(code, place, codes) {
+  return codes.length === 1 || sameCode(code, current().principal);
 }
 
 /** The codes of an answer, to tell whether another one lists the same. */

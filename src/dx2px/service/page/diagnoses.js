@@ -19,6 +19,8 @@ const SIBLINGS = 4;
 
 /** @type {Map<string, import("./api.js").Diagnosis>} */
 const answered = new Map();
+/** @type {Map<string, import("./api.js").Mapped>} */
+const translated = new Map(); // codes of the other ICD version
 /** @type {Map<string, Promise<import("./api.js").Code[]>>} */
 const siblings = new Map();
 let drawn = "";
@@ -49,10 +51,12 @@ function show(codes) {
 /**
  * Keep what the server said about the diagnoses.
  * @param {import("./api.js").Diagnosis[]} diagnoses
+ * @param {import("./api.js").Mapped[]} [mapping] of those that are of the other ICD version
  */
-export function learn(diagnoses) {
+export function learn(diagnoses, mapping = []) {
   for (const one of diagnoses) answered.set(one.code, one);
-  learnTitles(diagnoses);
+  for (const one of mapping.filter(({ to }) => to.length)) translated.set(one.from, one);
+  learnTitles([...diagnoses, ...mapping.map(({ from, title }) => ({ code: from, title }))]);
   assignHues(diagnoses.filter((one) => one.status !== "unknown").map((one) => one.code));
 }
 
@@ -64,7 +68,7 @@ export function draw(codes) {
   const marks = [takesPrincipal(), current().principal];
   const looks = JSON.stringify([
     marks,
-    ...codes.map((code) => [code, titleOf(code), hue(code), answered.get(code)]),
+    ...codes.map((code) => [code, titleOf(code), ...targets(code).map((to) => [hue(to), answered.get(to)])]),
   ]);
   if (looks === drawn) return; // rows that look the same stay, so that a click that has just begun is not lost
   drawn = looks;
@@ -74,28 +78,36 @@ export function draw(codes) {
   byId("clear").hidden = codes.length < 2;
 }
 
+/** The codes that the model knows a diagnosis by: those it was translated into, or itself. */
+function targets(code) {
+  return translated.get(code)?.to ?? [code];
+}
+
 function row(code) {
-  const known = answered.get(code);
+  const [first] = targets(code);
+  const known = answered.get(first);
   const trusted = known && known.status !== "unknown";
   return node(
     "li",
-    { class: `code-row ${hue(code)}`, "data-diagnosis": code, "data-spot": true },
+    { class: `code-row ${hue(first)}`, "data-diagnosis": first, "data-spot": true },
     node("span", { class: "dot", "aria-hidden": "true" }),
     node("span", { class: "code", title: systemOf(code) }, dotted(code)),
     node("span", { class: "title" }, titleOf(code)),
-    trusted ? significance(known) : node("span", { class: "measure" }),
+    trusted ? significance(code) : node("span", { class: "measure" }),
     takesPrincipal() ? principalMark(code) : null,
     removal(code, titleOf(code)),
+    translated.has(code) ? reading(code) : null,
     known && known.status !== "known" ? status(known) : null,
   );
 }
 
-function significance(known) {
-  const share = percent(known.significance);
+function significance(code) {
+  const weight = targets(code).reduce((sum, to) => sum + (answered.get(to)?.significance ?? 0), 0);
+  const share = percent(weight);
   return node(
     "span",
     { class: "measure", title: `Significance: this diagnosis has ${share} of the weight of all that is known` },
-    bar(known.significance, `significance ${share}`),
+    bar(weight, `significance ${share}`),
     node("span", { class: "number", "aria-hidden": "true" }, share),
   );
 }
@@ -139,6 +151,14 @@ function removeRow(code) {
   remove("diagnoses", [code]);
   const buttons = all("button[data-key^='remove ']", byId("diagnoses"));
   (buttons[Math.min(place, buttons.length - 1)] ?? byId("diagnosis-input")).focus();
+}
+
+/** What a code of the other ICD version was read as. */
+function reading(code) {
+  const { to, kind, via } = translated.get(code);
+  const names = to.map((one) => `${dotted(one)} ${titleOf(one)}`).join(" and ");
+  const how = kind === "parent" && via ? `by its heading ${dotted(via)}` : kind;
+  return node("div", { class: "status" }, `Read as ${names} (${systemOf(to[0])}, ${how}).`);
 }
 
 function status(known) {

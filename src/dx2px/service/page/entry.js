@@ -111,7 +111,7 @@ export class CodeEntry {
       },
       node("span", { class: "code" }, code.dotted),
       node("span", { class: "title" }, code.title),
-      code.known ? null : node("span", { class: "tag" }, "not in the model"),
+      code.known ? null : node("span", { class: "tag" }, code.other_version ? code.system : "not in the model"),
     );
   }
 
