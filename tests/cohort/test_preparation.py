@@ -309,6 +309,43 @@ def test_table_long_with_a_kind_column(tmp_path: Path) -> None:
     assert "ICD-9 (guessed" in prepared.notes[2]
 
 
+MIXED = {"a": (["icd10cm:I509"], ["icd9pcs:3995"]), "b": (["icd10cm:N186"], ["icd9pcs:3893"])}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "stay_id,kind,code\na,dx,I50.9\na,px,39.95\nb,dx,N18.6\nb,px,38.93\n",
+        "stay_id,dx1,dx2,px1\na,I509,,3995\nb,N186,,3893\n",
+        "stay_id,diagnoses,procedures\na,I509,3995\nb,N186,3893\n",
+    ],
+)
+@pytest.mark.parametrize("told", [{}, {"icd_diagnoses": "10", "icd_procedures": "9"}, {"icd": "9"}])
+def test_icd_10_diagnoses_with_icd_9_procedures(tmp_path: Path, text: str, told: dict[str, Any]) -> None:
+    (tmp_path / "own.csv").write_text(text)
+    if told == {"icd": "9"}:  # one version for both is wrong here, as N18.6 shows
+        with pytest.raises(CohortError, match=r"rejected|No stay is left"):
+            run("table", tmp_path / "own.csv", tmp_path, **told)
+        return
+    prepared = run("table", tmp_path / "own.csv", tmp_path, **told)
+    rows = pq.read_table(prepared.path).to_pylist()
+    assert {row["stay_id"]: (row["diagnoses"], row["procedures"]) for row in rows} == MIXED
+    guess = "The codes are read: diagnoses as ICD-10 and procedures as ICD-9 (guessed"
+    assert any(note.startswith(guess) for note in prepared.notes) == (not told)
+
+
+def test_a_version_of_one_kind_keeps_the_other_kind_as_it_is(tmp_path: Path) -> None:
+    head = "subject_id,hadm_id,seq_num,icd_code,icd_version\n"
+    folder = write(
+        tmp_path / "in",
+        diagnoses_icd=head + "1,1,1,4280,9\n1,1,2,I509,10\n2,2,1,N186,10\n",
+        procedures_icd=head + "1,1,1,5A1D70Z,10\n2,2,1,3995,9\n",
+    )
+    prepared = run("mimic4", folder, tmp_path, icd_diagnoses="10")
+    assert stays(prepared) == {"1": (["I509"], ["5A1D70Z"]), "2": (["N186"], ["3995"])}
+    assert prepared.counts.other_version == 1
+
+
 def test_table_long_in_two_files_with_named_columns(tmp_path: Path) -> None:
     first, second = tmp_path / "one.csv", tmp_path / "two.tsv"
     first.write_text("nr,was\na,4280\na,0389\nb,5856\n")

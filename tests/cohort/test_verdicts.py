@@ -10,7 +10,7 @@ from dx2px.cohort.verdicts import (
     NOT_ICD_VOCABULARY,
     Verdict,
     Written,
-    guess_version,
+    guess_versions,
     judge,
     sentence,
 )
@@ -83,7 +83,15 @@ def test_other_vocabularies_and_empty_codes_are_rejected() -> None:
 def test_the_version_is_guessed_only_when_clear() -> None:
     nine = [Written("diagnosis", None, code, 5) for code in ("4280", "5856", "V5867", "0389")]
     ten = [Written("diagnosis", None, code, 5) for code in ("I509", "N186", "E119")]
-    assert guess_version(nine) == 9
-    assert guess_version(ten) == 10
+    assert guess_versions(nine) == {"diagnosis": 9}
+    assert guess_versions(ten) == {"diagnosis": 10}
     with pytest.raises(CohortError, match="20 are listed in ICD-9 and 15 in ICD-10"):
-        guess_version(nine + ten)
+        guess_versions(nine + ten)
+
+
+def test_each_kind_has_a_version_of_its_own() -> None:
+    ten = [Written("diagnosis", None, code, 5) for code in ("I509", "N186", "E119")]
+    nine = [Written("procedure", None, code, 5) for code in ("3995", "9604")]
+    assert guess_versions(ten + nine) == {"diagnosis": 10, "procedure": 9}
+    both = [Written("diagnosis", None, "E8351", 5), Written("diagnosis", None, "E8350", 5)]  # listed in both
+    assert guess_versions(both + nine) == {"diagnosis": 9, "procedure": 9}

@@ -41,6 +41,12 @@ def prepare(
             show_default="depends on the source",
         ),
     ] = None,
+    icd_diagnoses: Annotated[
+        IcdChoice | None, typer.Option(help="The same for diagnoses alone.", show_default="as --icd")
+    ] = None,
+    icd_procedures: Annotated[
+        IcdChoice | None, typer.Option(help="The same for procedures alone.", show_default="as --icd")
+    ] = None,
     correct: Annotated[
         list[str] | None,
         typer.Option(
@@ -134,6 +140,7 @@ def prepare(
     Examples:
       dx2px prepare mimic3 mimic-iii/ --out mimic3.parquet --min-count 10
       dx2px prepare table stays.csv --out own.parquet --icd 9
+      dx2px prepare table stays.csv --out own.parquet --icd-diagnoses 10 --icd-procedures 9
       dx2px prepare omop cdm --out omop.parquet --engine postgresql://me@host/db
     """
     from dx2px.cohort import prepare as run
@@ -157,7 +164,9 @@ def prepare(
         refuse_options(given, f"the source {source.value}")
     named |= {f"{role}_column": column for role, column in context.items()}
     named["corrections"] = parse_corrections(correct or ())
-    options = SourceOptions(icd=icd.value if icd else None, **named)
+    versions = {"icd": icd, "icd_diagnoses": icd_diagnoses, "icd_procedures": icd_procedures}
+    named |= {name: version.value if version else None for name, version in versions.items()}
+    options = SourceOptions(**named)
     with working(f"prepare {source.value}") as say:
         prepared = run(
             source.value,

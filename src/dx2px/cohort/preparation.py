@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import ibis
 import pyarrow as pa
 
+from dx2px.codes import Kind
 from dx2px.cohort import assembly
 from dx2px.cohort.accounting import Counts, Prepared
 from dx2px.cohort.context import CONTEXT
@@ -20,7 +21,15 @@ from dx2px.cohort.corrections import check_corrections, correct, unused_correcti
 from dx2px.cohort.counting_writer import CountingWriter
 from dx2px.cohort.engines import Engine, open_engine
 from dx2px.cohort.file import CohortWriter, beside
-from dx2px.cohort.refusals import MAX_REJECTED, Limits, check_kinds, check_not_empty, unended
+from dx2px.cohort.refusals import (
+    MAX_REJECTED,
+    OTHER,
+    PLURAL,
+    Limits,
+    check_kinds,
+    check_not_empty,
+    unended,
+)
 from dx2px.cohort.rejects import Found, count_reasons, write_rejects
 from dx2px.cohort.sources import SourceOptions, source
 from dx2px.cohort.sources.entries import Extract
@@ -31,7 +40,7 @@ from dx2px.cohort.verdicts import (
     MALFORMED_LINE,
     Verdicts,
     Written,
-    guess_version,
+    guess_versions,
     judge,
     with_version,
 )
@@ -65,7 +74,7 @@ def prepare(
         engine: `duckdb` for files on this machine, `spark`, or the URL of a database (`postgresql://…`,
             `bigquery://…`, `duckdb:///file.duckdb`).
         min_count: Keep codes that at least this many stays have.
-        options: ICD version and column names, needed only where they cannot be guessed; corrections of codes.
+        options: ICD versions and column names, needed only where they cannot be guessed; corrections of codes.
         strict: Raise an error if more than 1 % of the entries are rejected, instead of a warning.
         max_rejected: Raise an error if more than this share of the entries is rejected. Entries that the source itself
             calls something else than ICD diagnoses and procedures do not count here.
@@ -150,7 +159,7 @@ class _Job:
             write_rejects(self.engine, judged, found, self.tables.staged, draft)
             with CohortWriter(self.out, self._context_schema(extract)) as writer:
                 sink = CountingWriter(writer)
-                principals = assembly.principals(judged, self.options.version)
+                principals = assembly.principals(judged, self.options.version("diagnosis"))
                 context = [] if extract.context is None else [extract.context]
                 stays = assembly.gather(chosen.kept, principals, *context)
                 for batch in assembly.stay_batches(self.engine, stays, judged.codes):
@@ -169,8 +178,9 @@ class _Job:
     def _choose(self, judged: assembly.Judged) -> _Chosen:
         """The usable entries, narrowed down step by step."""
         wanted = judged.usable
-        if self.options.version is not None:
-            wanted = wanted.filter(wanted.version == self.options.version)
+        for kind in OTHER:
+            if (version := self.options.version(kind)) is not None:
+                wanted = wanted.filter((wanted.kind != kind) | (wanted.version == version))
         selected = self.engine.keep("selected", assembly.distinct_codes(wanted))
         both = self.engine.keep("both", assembly.with_both_kinds(selected))
         return _Chosen(
@@ -225,11 +235,14 @@ class _Job:
         unversioned = [written for written in texts if written.version is None]
         if not unversioned:
             return entries, judge(texts, extract.numeric), warnings
-        version = guess_version(unversioned)
-        entries = entries.mutate(version=entries.version.fill_null(ibis.literal(version, "int8")))
-        verdicts = judge(with_version(texts, version), extract.numeric)
-        note = f"The codes are read as ICD-{version} (guessed, since nearly all of them are listed there)."
-        return entries, replace(verdicts, notes=(note, *verdicts.notes)), warnings
+        versions = guess_versions(unversioned)
+        guessed = ibis.cases(
+            *((entries.kind == kind, ibis.literal(version, "int8")) for kind, version in versions.items()),
+            else_=ibis.null("int8"),
+        )
+        entries = entries.mutate(version=entries.version.fill_null(guessed))
+        verdicts = judge(with_version(texts, versions), extract.numeric)
+        return entries, replace(verdicts, notes=(_guess(versions), *verdicts.notes)), warnings
 
     def _texts(self, entries: Any) -> list[Written]:
         """The distinct code texts, each with its number of entries that have a stay and so may be used."""
@@ -282,6 +295,14 @@ class _Job:
     def _provenance(self, counts: Counts) -> dict[str, Any]:
         settings = {"min_count": self.min_count, **{k: v for k, v in asdict(self.options).items() if v}}
         return {"source": self.source, "settings": settings, "counts": asdict(counts)}
+
+
+def _guess(versions: Mapping[Kind, int]) -> str:
+    """What was guessed, in one sentence."""
+    each = " and ".join(f"{PLURAL[kind]} as ICD-{version}" for kind, version in versions.items())
+    shared = f"as ICD-{next(iter(versions.values()))}" if len(set(versions.values())) == 1 else ""
+    read = f"The codes are read {shared}" if shared else f"The codes are read: {each}"
+    return f"{read} (guessed, since nearly all of them are listed there)."
 
 
 @dataclass(frozen=True)

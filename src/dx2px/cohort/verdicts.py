@@ -9,7 +9,7 @@ of that column goes through repair, and one that fits two codes is rejected.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dx2px.codes import (
@@ -136,26 +136,48 @@ def _is_short(code: str) -> bool:
     return system is System.ICD9PCS and len(bare) == 2
 
 
-def guess_version(texts: Sequence[Written]) -> int:
-    """The ICD version of codes that come without one: the version whose lists hold nearly all of them."""
-    total = sum(w.entries for w in texts)
-    listed = {version: sum(w.entries for w in texts if _listed(w, w.kind, version)) for version in (9, 10)}
-    better, worse = sorted(listed, key=lambda version: listed[version], reverse=True)
-    # Some codes are listed in neither version, and a few texts in both: only a clear lead counts.
-    if not total or listed[better] < 0.9 * total or listed[worse] > 0.5 * total:
+def guess_versions(texts: Sequence[Written]) -> dict[Kind, int]:
+    """The ICD version of codes that come without one: for each kind, the version whose lists hold nearly all of them.
+
+    A kind that does not tell by itself (ICD-10 has most E and V codes of ICD-9, too) goes with all codes together.
+    """
+    kinds = list(dict.fromkeys(written.kind for written in texts))
+    found = {kind: _version_listing([w for w in texts if w.kind == kind]) for kind in kinds}
+    together = _version_listing(texts)
+    versions = {kind: found[kind] or together for kind in kinds}
+    if not versions or None in versions.values():
+        total = sum(w.entries for w in texts)
+        listed = {version: _entries_listed(texts, version) for version in (9, 10)}
         raise CohortError(
             "The ICD version is not given, and it is not clear from the codes: "
             f"of {total:,} entries, {listed[9]:,} are listed in ICD-9 and {listed[10]:,} in ICD-10. "
-            "Use --icd 9 or --icd 10, or name a system column."
+            "Use --icd 9 or --icd 10 (or --icd-diagnoses and --icd-procedures), or name a system column."
         )
-    return better
+    return {kind: version for kind, version in versions.items() if version is not None}
 
 
-def with_version(texts: Sequence[Written], version: int) -> list[Written]:
-    """The texts, with the given version where they had none."""
+def _version_listing(texts: Sequence[Written]) -> int | None:
+    """The version whose lists hold nearly all of the texts; None if there is none.
+
+    Some codes are listed in neither version, and a few texts in both: only a clear lead counts.
+    """
+    total = sum(w.entries for w in texts)
+    listed = {version: _entries_listed(texts, version) for version in (9, 10)}
+    better, worse = sorted(listed, key=lambda version: listed[version], reverse=True)
+    clear = total and listed[better] >= 0.9 * total and listed[worse] <= 0.5 * total
+    return better if clear else None
+
+
+def _entries_listed(texts: Sequence[Written], version: int) -> int:
+    return sum(w.entries for w in texts if _listed(w, w.kind, version))
+
+
+def with_version(texts: Sequence[Written], versions: Mapping[Kind, int]) -> list[Written]:
+    """The texts, with the version of their kind where they had none."""
     entries: Counter[tuple[Kind, int, str]] = Counter()
     for written in texts:
-        entries[written.kind, written.version or version, written.text] += written.entries
+        version = written.version or versions[written.kind]
+        entries[written.kind, version, written.text] += written.entries
     return [Written(*key, entries=count) for key, count in entries.items()]
 
 

@@ -111,7 +111,7 @@ def _occurrences(
     field = f"{domain}_source_concept_id" if concepts is not None else f"{domain}_source_value"
     order = f"{domain}_occurrence_id"
     table = tables.read(path, [STAY, PATIENT, field], [order, *PRINCIPAL_CONCEPTS])
-    kinds, version, code = kind, options.version, field
+    kinds, version, code = kind, options.version(kind), field
     if concepts is not None:
         table = table.left_join(concepts, text(table[field]) == concepts.concept_id)
         kinds = table.vocabulary_id.cases(*KIND_OF_VOCABULARY.items(), else_=kind)

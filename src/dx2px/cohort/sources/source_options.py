@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dx2px.codes import Kind
+
 Icd = Literal["9", "10", "both"]
 
 
@@ -19,6 +21,9 @@ class SourceOptions:
     Attributes:
         icd: `9` or `10` keeps only codes of this version; where the source does not say the version, codes are read
             as this one. `both`, the same as None, keeps both, and guesses a version that is not given.
+        icd_diagnoses: The same for diagnoses alone, in place of `icd`: some countries code diagnoses in ICD-10 and
+            procedures in ICD-9.
+        icd_procedures: The same for procedures alone.
         stay_column: The column with the stay's id.
         patient_column: The column with the patient's id.
         code_column: The column with the code, in a table with one code per row.
@@ -39,6 +44,8 @@ class SourceOptions:
     """
 
     icd: Icd | None = None
+    icd_diagnoses: Icd | None = None
+    icd_procedures: Icd | None = None
     stay_column: str | None = None
     patient_column: str | None = None
     code_column: str | None = None
@@ -54,7 +61,8 @@ class SourceOptions:
     procedures_file: str | None = None
     corrections: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def version(self) -> int | None:
-        """The one ICD version to use, if the user names one."""
-        return int(self.icd) if self.icd in ("9", "10") else None
+    def version(self, kind: Kind) -> int | None:
+        """The one ICD version to use for this kind of code, if the user names one."""
+        own = self.icd_diagnoses if kind == "diagnosis" else self.icd_procedures
+        chosen = own or self.icd
+        return int(chosen) if chosen in ("9", "10") else None

@@ -113,7 +113,7 @@ class _Reader(TableColumns):
             patient=table[others["patient"]] if others["patient"] else None,
             position=table[others["order"]] if others["order"] else None,
             code=table[code],
-            version=self._version(table, others["system"]),
+            version=self._version(table, others["system"], kind or _kind_of(table[kinds])),
             principal=None if kind == "procedure" else self._at_first_place(table, others["order"]),
         )
 
@@ -161,11 +161,12 @@ class _Reader(TableColumns):
         principal: str | None,
     ) -> Any:
         self._remember_numbers([*columns, principal] if principal else columns, [kind])
-        version = self._version(table, roles["system"])
+        version = self._version(table, roles["system"], kind)
         if len(columns) > 1 or self._is_single_code(columns[0]):
             if roles["system"]:
                 raise CohortError(
-                    f"{self.path.name}: numbered code columns cannot have a system column; use --icd 9 or --icd 10."
+                    f"{self.path.name}: numbered code columns cannot have a system column; use --icd 9 or --icd 10, "
+                    "or --icd-diagnoses and --icd-procedures."
                 )
             return wide_entries(
                 table,
@@ -190,7 +191,7 @@ class _Reader(TableColumns):
             patient=long[roles["patient"]] if roles["patient"] else None,
             position=long.place_,
             code=long.code_,
-            version=self._version(long, roles["system"]),
+            version=self._version(long, roles["system"], kind),
             principal=None if principal is None else long.place_ == 0,
         )
 
@@ -212,12 +213,22 @@ class _Reader(TableColumns):
         """A lone column such as `dx1` holds one code; `dx` or `diagnoses` holds a list."""
         return bool(re.search(r"\d$", column))
 
-    def _version(self, table: Any, system: str | None) -> Any:
-        return version_of(table[system]) if system else self.options.version
+    def _version(self, table: Any, system: str | None, kind: Any) -> Any:
+        """The version of the codes of a kind, which may be a column; None if nobody says it."""
+        if system:
+            return version_of(table[system])
+        if isinstance(kind, str):
+            return self.options.version(kind)  # type: ignore[arg-type]
+        versions = [(kind == one, _literal(self.options.version(one))) for one in KIND_WORDS]
+        return ibis.cases(*versions, else_=ibis.null("int8"))
 
     def _remember_numbers(self, columns: list[str], kinds: list[Kind]) -> None:
         if any((self.path.name, column) in self.tables.numeric for column in columns):
             self.numeric |= set(kinds)
+
+
+def _literal(version: int | None) -> Any:
+    return ibis.null("int8") if version is None else ibis.literal(version, "int8")
 
 
 def _kind_of(column: Any) -> Any:
