@@ -10,6 +10,8 @@ TABLES = {
     "chapters": (("system", "range", "title"), 2),
     "headings": (("system", "code", "title"), 2),
     "heading_words": (("role", "word"), 2),
+    "nearest": (("category", "nearest"), 1),
+    "pcs_axes": (("sections", "fourth", "fifth", "sixth", "seventh"), 1),
     "pcs_sections": (("section", "title"), 1),
     "pcs_body_systems": (("sections", "character", "title"), 2),
     "pcs_root_operations": (("sections", "character", "title"), 2),

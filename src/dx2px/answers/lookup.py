@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from dx2px.answers.results import StandIn, Status
-from dx2px.codes import Kind, System, dotted, normalize, resolve, split, title
+from dx2px.codes import (
+    Kind,
+    System,
+    dotted,
+    holds,
+    is_family,
+    members,
+    normalize,
+    read_family,
+    resolve,
+    split,
+    title,
+)
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CodeError
 from dx2px.scoring.back_off import BackOff, Siblings
@@ -116,7 +129,24 @@ class Lookup:
     def candidates(self, text: str) -> list[str]:
         """The codes of the vocabulary that a text may mean, at most one per system."""
         fitting = (_normalized(text, system) for system in self.systems)
-        return [code for code in fitting if code is not None and code in self.vocabulary]
+        found = (code if code in self.vocabulary else self.family_of(code) for code in fitting if code)
+        return [code for code in found if code is not None]
+
+    def family_of(self, code: str) -> str | None:
+        """The family of the vocabulary that an ICD-10-PCS code or a narrower family belongs to, the smallest one."""
+        holding = (one for one in self._families.get(code[: self._TABLE], ()) if holds(code, one))
+        return min(holding, key=lambda one: len(members(one)), default=None)
+
+    _TABLE = len("icd10pcs:0SR")  # characters up to the root operation
+
+    @cached_property
+    def _families(self) -> Mapping[str, list[str]]:
+        """The families of the vocabulary, by the root operations of their codes."""
+        found: dict[str, list[str]] = {}
+        for one in filter(is_family, self.vocabulary):
+            for table in {code[: self._TABLE] for code in members(one)}:
+                found.setdefault(table, []).append(one)
+        return found
 
 
 def ambiguous(text: str, codes: Sequence[str]) -> CodeError:
@@ -128,5 +158,12 @@ def ambiguous(text: str, codes: Sequence[str]) -> CodeError:
 def _normalized(text: str, system: System) -> str | None:
     try:
         return normalize(text, system)
+    except CodeError:
+        return _read_family(text) if system is System.ICD10PCS else None
+
+
+def _read_family(text: str) -> str | None:
+    try:
+        return read_family(text)
     except CodeError:
         return None

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from dx2px.answers import results
 from dx2px.answers.facts import NOTHING, Facts, Told, answer_rows, evidence_row, told
+from dx2px.answers.families import with_family
 from dx2px.answers.lookup import Found, Lookup, ambiguous
 from dx2px.answers.mapping import map_codes
-from dx2px.answers.shipped import model_path
+from dx2px.answers.shipped import ProcedureSystem, model_path
 from dx2px.answers.stay import Stay, merged, no_vectors, own_kind, plan_of
-from dx2px.codes import Notation, dotted
+from dx2px.codes import Notation, System, dotted
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CodeError, InputError, ModelError, OtherVersionError, UnknownCodesError
 from dx2px.ragged import Index, Ragged
@@ -58,17 +59,28 @@ class Model:
             raise ModelError(f"The model's vocabulary cannot be used: {error}") from error
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str] | None = None) -> Model:
+    def load(
+        cls, path: str | os.PathLike[str] | None = None, *, answer_in: ProcedureSystem | None = None
+    ) -> Model:
         """Read a model folder. Names, hashes, shapes and finiteness are checked; no code from the folder is run.
 
         Args:
             path: A folder that `dx2px train` or `Trained.save` wrote, or the name of a model in the package. The
                 package's default model if None.
+            answer_in: Without a path, the package's model whose procedures are of this system: `icd9pcs`, the default,
+                or `icd10pcs`. With a path, the model must answer so.
 
         Raises:
-            ModelError: The folder is missing, damaged or of another format; the message says which.
+            ModelError: The folder is missing, damaged or of another format; the message says which. Or the model does
+                not answer in the system asked for.
         """
-        return cls(read_folder(model_path(path)))
+        model = cls(read_folder(model_path(path, answer_in)))
+        if answer_in is not None and answer_in not in model.procedures.systems:
+            own = Notation.of(model.files.procedures).name
+            raise ModelError(
+                f"This model answers in {own}, not in {System(answer_in).edition}: choose another one."
+            )
+        return model
 
     def __repr__(self) -> str:
         sizes = len(self.files.diagnoses), len(self.files.procedures)
@@ -253,7 +265,9 @@ class Model:
         first = known if with_reasons is None else known[:with_reasons]
         plan = plan_of(self.files, stay, [index for found in first for index in found.members], choice)
         explained = {one.code: one for one in stay.explained(known, plan)}
-        shown = tuple(explained.get(found.code) or _unexplained(found) for found in asked)
+        shown = tuple(
+            with_family(explained.get(found.code) or _unexplained(found), stay.diagnoses) for found in asked
+        )
         groups = self._alternatives([found.index for found in known if found.index is not None])
         rest = cover, stay.mapping, stay.evidence, groups
         return results.Explanation(self.source, stay.diagnoses, shown, plan, *rest)

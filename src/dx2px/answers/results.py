@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any, Literal, Self
 
+from dx2px.answers.families import Family
 from dx2px.codes import title
 from dx2px.scoring.plans import Plan
 
@@ -141,6 +142,7 @@ class Procedure:
     rests_on: int | None = (
         None  # training stays with its main reason, if that is a code; from 1 to 11 it says 11
     )
+    family: Family | None = None  # of a family of ICD-10-PCS codes: what is to be completed
 
     @property
     def few_stays(self) -> bool:
@@ -148,7 +150,9 @@ class Procedure:
         return self.rests_on is not None and self.rests_on < FEW
 
     def to_dict(self) -> dict[str, Any]:
-        return {**vars(self), "because": [dict(vars(reason)) for reason in self.because]}
+        record = {**vars(self), "because": [dict(vars(reason)) for reason in self.because]}
+        del record["family"]
+        return record | ({"family": self.family.to_dict()} if self.family else {})
 
 
 @dataclass(frozen=True)
@@ -239,7 +243,8 @@ def explanation_schema() -> dict[str, Any]:
 
 
 def _brief(procedure: dict[str, Any]) -> dict[str, Any]:
-    return {name: procedure[name] for name in ("rank", "code", "title", "probability", "because", "rests_on")}
+    names = ("rank", "code", "title", "probability", "because", "rests_on", "family")
+    return {name: procedure[name] for name in names if name in procedure}
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
+from typing import Literal
 
-from dx2px.errors import InputError
+from dx2px.codes import System, resolve, split
+from dx2px.errors import CodeError, InputError
 
 DEFAULT = "nhds2010"
+ProcedureSystem = Literal["icd9pcs", "icd10pcs"]
+ANSWERING: Mapping[ProcedureSystem, str] = {"icd9pcs": DEFAULT, "icd10pcs": "nhds2010-icd10"}
 
 
 def shipped_models() -> dict[str, Path]:
@@ -17,17 +22,40 @@ def shipped_models() -> dict[str, Path]:
     return {folder.name: folder for folder in sorted(home.iterdir())} if home.is_dir() else {}
 
 
-def model_path(name: str | os.PathLike[str] | None = None) -> Path:
+def siblings(path: str | os.PathLike[str]) -> list[Path]:
+    """The other models in the package, if the path is that of its default one."""
+    found = shipped_models()
+    if DEFAULT not in found or Path(path) != found[DEFAULT]:
+        return []
+    return [found[name] for name in ANSWERING.values() if name in found and name != DEFAULT]
+
+
+def asked_in(texts: Iterable[str]) -> ProcedureSystem:
+    """The system to answer a question in: ICD-10-PCS if most of its diagnoses are ICD-10-CM codes."""
+    found = [_version(text) for text in texts]
+    return "icd10pcs" if found.count(10) > found.count(9) else "icd9pcs"
+
+
+def _version(text: str) -> int | None:
+    """The ICD version of a diagnosis as typed; 9 if it may be of both, None if it is no code."""
+    try:
+        return split(resolve(text, "diagnosis", prefer=[System.ICD9CM]))[0].version
+    except CodeError:
+        return None
+
+
+def model_path(name: str | os.PathLike[str] | None = None, answer_in: ProcedureSystem | None = None) -> Path:
     """The folder of a model: the path of one's own, or the name of one in the package; the default one if None.
 
-    A path wins over a name.
+    A path wins over a name. Without either, `answer_in` chooses among the models in the package.
     """
     found = shipped_models()
     if name is None:
-        if DEFAULT not in found:
+        name = ANSWERING[answer_in or "icd9pcs"]
+        if name not in found:
             raise InputError(
                 "There is no model in this installation: name one with --model; `dx2px train` makes one."
             )
-        return found[DEFAULT]
+        return found[name]
     path = Path(name)
     return path if path.exists() else found.get(os.fspath(name), path)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dx2px.answers.results import Answer, EvidenceRow
 
 WIDEST = 8  # procedures side by side on a terminal
+FIRST = 3  # codes of a family that are named
 REASONS = 3  # diagnoses named per procedure, at most
 LEAST_SHARE = 0.01  # of a diagnosis that is named as a reason
 _KINDS = {
@@ -35,6 +36,7 @@ def show_recommendation(found: Recommendation) -> None:
     _show_procedures(found)
     _report_alternatives(found)
     _report_support(found)
+    _report_families(found)
     _report_mapping(found.mapping)
     _report_diagnoses(found.diagnoses)
     if found.coverage is not None:
@@ -59,6 +61,7 @@ def show_explanation(found: Explanation) -> None:
     _report_alternatives(found)
     _report_support(found)
     _report_plan(found.plan)
+    _report_families(found)
     _report_mapping(found.mapping)
     _report_diagnoses(found.diagnoses)
 
@@ -185,6 +188,21 @@ def _report_support(found: Answer) -> None:
     notation = Notation.of(one.code for one in found.procedures)
     if few := [notation.write(one.code) for one in found.procedures if one.few_stays]:
         remark(f"Rests on fewer than {FEW} training stays, so take it with care: {', '.join(few)}.")
+
+
+def _report_families(found: Answer) -> None:
+    """What is to be completed of each family of codes, and the first codes under it."""
+    notation = Notation.of(one.code for one in found.procedures)
+    for one in found.procedures:
+        if (family := one.family) is None:
+            continue
+        narrowed = f", on the {family.side} {notation.write(family.narrowed)}" if family.narrowed else ""
+        listed = ", ".join(map(notation.write, family.listed[:FIRST]))
+        more = ", …" if family.codes > FIRST else ""
+        remark(
+            f"{notation.write(one.code)}{narrowed}: {counted(family.codes, 'code')}, complete by "
+            f"{', '.join(family.complete_by) or 'choosing one'}: {listed}{more}."
+        )
 
 
 def _report_plan(plan: Plan) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SourceName = StrEnum("SourceName", ["mimic3", "mimic4", "nhds", "synpuf", "omop", "table"])
 IcdChoice = StrEnum("IcdChoice", {"nine": "9", "ten": "10", "both": "both"})
+PcsName = StrEnum("PcsName", ["icd9pcs", "icd10pcs"])
 PresetName = StrEnum("PresetName", ["small", "medium", "large"])
 
 COLUMNS = "Columns of your own tables (source `table`)"
@@ -46,6 +47,17 @@ def prepare(
     ] = None,
     icd_procedures: Annotated[
         IcdChoice | None, typer.Option(help="The same for procedures alone.", show_default="as --icd")
+    ] = None,
+    answer_in: Annotated[
+        PcsName | None,
+        typer.Option(
+            help="icd10pcs turns ICD-9-CM procedures into families of ICD-10-PCS codes; needs --maps.",
+            show_default="as coded",
+        ),
+    ] = None,
+    maps: Annotated[
+        Path | None,
+        typer.Option(help="Folder with CMS's maps of procedures: gem_i9pcs.txt, gem_pcsi9.txt, or a CSV."),
     ] = None,
     correct: Annotated[
         list[str] | None,
@@ -163,6 +175,7 @@ def prepare(
         given = [name for name, value in (named | context).items() if value]
         refuse_options(given, f"the source {source.value}")
     named |= {f"{role}_column": column for role, column in context.items()}
+    named |= {"answer_in": answer_in.value if answer_in else None, "maps": maps}
     named["corrections"] = parse_corrections(correct or ())
     versions = {"icd": icd, "icd_diagnoses": icd_diagnoses, "icd_procedures": icd_procedures}
     named |= {name: version.value if version else None for name, version in versions.items()}
@@ -302,6 +315,7 @@ def _show_prepared(prepared: Prepared, as_json: bool) -> None:
             ("entries read", counts.entries_read),
             *rejected,
             ("entries used", counts.entries_used),
+            ("entries added (procedures translated into several)", counts.combined),
             ("  left out: another ICD version", counts.other_version),
             ("  left out: repeated in their stay", counts.repeated),
             ("  left out: stay without both kinds of code", counts.without_both_kinds),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dx2px.answers.facts import Facts
 
 FormatName = StrEnum("FormatName", ["word2vec", "parquet", "npz"])
+PcsName = StrEnum("PcsName", ["icd9pcs", "icd10pcs"])
 PlanName = StrEnum("PlanName", ["own", "transport"])
 Theme = StrEnum("Theme", ["light", "dark"])
 SexName = StrEnum("SexName", ["F", "M"])
@@ -33,6 +34,13 @@ Mapping = Annotated[
     typer.Option(
         "--map/--no-map",
         help="Translate ICD-10 diagnoses for an ICD-9 model, or the reverse, by the public maps; or refuse them.",
+    ),
+]
+AnswerIn = Annotated[
+    PcsName | None,
+    typer.Option(
+        help="The system of the procedures; families of codes in ICD-10-PCS. Without --model.",
+        show_default="as most diagnoses: ICD-10-PCS for ICD-10-CM",
     ),
 ]
 Principal = Annotated[
@@ -106,6 +114,7 @@ def recommend(
     admission: Admission = None,
     coded: Coded = None,
     map: Mapping = True,  # noqa: A002
+    answer_in: AnswerIn = None,
     json: AsJson = False,
 ) -> None:
     """Recommend procedures for a stay's diagnoses, with reasons.
@@ -115,6 +124,7 @@ def recommend(
       dx2px recommend 585.6 427.5 --top 3
       dx2px recommend 820.21 --principal 820.21 --age 81 --sex F --coded 79.35
       dx2px recommend N18.6 I46.9
+      dx2px recommend N18.6 I46.9 --answer-in icd9pcs
       dx2px recommend 585.6 427.5 --model MODEL --json
     """
     if top is not None and coverage is not None:
@@ -122,7 +132,9 @@ def recommend(
             "Give --top or --coverage, not both: the coverage decides how many procedures there are."
         )
     facts = _facts(principal, age, sex, admission, coded)
-    found = load_model(model).recommend(_split(codes or []), top or 5, coverage=coverage, map=map, **facts)
+    diagnoses = _split(codes or [])
+    asked_model = _model_for(diagnoses, facts, model, answer_in)
+    found = asked_model.recommend(diagnoses, top or 5, coverage=coverage, map=map, **facts)
     if json:
         print_json(found.to_dict())
     else:
@@ -144,6 +156,7 @@ def explain(
     admission: Admission = None,
     coded: Coded = None,
     map: Mapping = True,  # noqa: A002
+    answer_in: AnswerIn = None,
     plan: Annotated[
         PlanName, typer.Option(help="The model's own plan, or the paper's transport plan.")
     ] = PlanName["own"],
@@ -168,7 +181,9 @@ def explain(
         _check_explanation(out)
     asked = _split([procedures]) if procedures else None
     facts = _facts(principal, age, sex, admission, coded)
-    found = load_model(model).explain(_split(codes or []), asked, top, map=map, plan=plan.value, **facts)  # type: ignore[arg-type]
+    diagnoses = _split(codes or [])
+    asked_model = _model_for(diagnoses, facts, model, answer_in)
+    found = asked_model.explain(diagnoses, asked, top, map=map, plan=plan.value, **facts)  # type: ignore[arg-type]
     if out is not None:
         _save_explanation(found, out, theme)
         remark(f"The explanation is in {out}. {NOT_ADVICE}")
@@ -259,6 +274,18 @@ def load_model(path: Path | None) -> Model:
     from dx2px.answers.shipped import model_path
 
     return Model.load(model_path(path))
+
+
+def _model_for(codes: list[str], facts: Facts, path: Path | None, answer_in: PcsName | None) -> Model:
+    """The model that answers a question: without a name, the package's one that answers as it is asked."""
+    from dx2px.answers import Model
+    from dx2px.answers.shipped import asked_in
+
+    if path is not None:
+        return Model.load(path, answer_in=answer_in.value if answer_in else None)  # type: ignore[arg-type]
+    principal = facts.get("principal")
+    chosen = answer_in.value if answer_in else asked_in([*codes, *([principal] if principal else [])])
+    return Model.load(answer_in=chosen)  # type: ignore[arg-type]
 
 
 def _split(codes: list[str]) -> list[str]:

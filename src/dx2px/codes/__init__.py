@@ -3,6 +3,18 @@
 from dx2px.codes.ancestors import ancestors, category, chapter
 from dx2px.codes.catalogue import dictionary, is_listed
 from dx2px.codes.equivalence import Equivalence, equivalence, nearest
+from dx2px.codes.families import (
+    family,
+    family_title,
+    holds,
+    hull,
+    is_family,
+    joined,
+    members,
+    narrowed,
+    open_axes,
+    read_family,
+)
 from dx2px.codes.repair import Repair, explain, looks_dotted, looks_numeric, repair
 from dx2px.codes.search import Hit, find
 from dx2px.codes.shown import Notation, shown_code
@@ -26,13 +38,23 @@ __all__ = [
     "dotted",
     "equivalence",
     "explain",
+    "family",
+    "family_title",
     "find",
     "has_shape",
+    "holds",
+    "hull",
+    "is_family",
     "is_listed",
+    "joined",
     "looks_dotted",
     "looks_numeric",
+    "members",
+    "narrowed",
     "nearest",
     "normalize",
+    "open_axes",
+    "read_family",
     "repair",
     "resolve",
     "shown_code",

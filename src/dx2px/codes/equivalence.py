@@ -152,4 +152,4 @@ def _in_order(system: System) -> tuple[str, ...]:
 
 @cache
 def _table() -> Mapping[str, str]:
-    return MappingProxyType(dict(table_rows("nearest")))
+    return MappingProxyType({row[0]: row[1] for row in table_rows("nearest")})

@@ -1,7 +1,8 @@
 """A title for every code: its own long title, else the nearest heading's, else the code itself.
 
 Real data contain codes that the lists do not: retired codes, and headings used as codes (276.5 instead of one
-of 276.50 to 276.52). Such a code is shown with its heading's title, marked as not exact.
+of 276.50 to 276.52). Such a code is shown with its heading's title, marked as not exact. A family of ICD-10-PCS codes
+has a title made of what theirs share.
 """
 
 from dataclasses import dataclass
@@ -9,9 +10,12 @@ from functools import lru_cache
 
 from dx2px.codes.ancestors import ancestors, chapter_titles
 from dx2px.codes.catalogue import dictionary
+from dx2px.codes.families import family_title, is_family
 from dx2px.codes.headings import heading_title
 from dx2px.codes.systems import System
 from dx2px.codes.text import dotted, split
+
+_HEADING = 3  # characters of the longest ICD-10-PCS heading that tables name
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ def title(code: str) -> Title:
     """
     if known := _listed_title(code):
         return Title(known, exact=True, of=code)
+    if is_family(code) and len(split(code)[1]) > _HEADING and (known := family_title(code)):
+        return Title(known, exact=False, of=code)
     for heading in _headings(code):
         if known := _listed_title(heading) or heading_title(heading):
             return Title(known, exact=False, of=heading)

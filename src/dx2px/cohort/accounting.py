@@ -1,7 +1,8 @@
 """What happened to every entry of a source.
 
 entries read = rejected + used
-entries used = other ICD version + repeated in their stay + in stays without both kinds of code
+entries used + added by combinations, where one procedure was translated into several
+             = other ICD version + repeated in their stay + in stays without both kinds of code
                + codes below the minimum count + in stays that this left without a kind + kept
 """
 
@@ -22,6 +23,7 @@ class Counts:
     corrected: int
     unlisted: int
     other_version: int
+    combined: int
     repeated: int
     without_both_kinds: int
     rare: int
@@ -44,7 +46,7 @@ class Counts:
             + self.emptied
             + self.kept
         )
-        if self.entries_read != rejected + self.entries_used or self.entries_used != parts:
+        if self.entries_read != rejected + self.entries_used or self.entries_used + self.combined != parts:
             raise AssertionError(f"entries do not add up: {self}")
 
 

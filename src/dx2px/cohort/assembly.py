@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,25 @@ def apply_verdicts(entries: Any, verdicts: Any, codes: tuple[str, ...]) -> Judge
     )
     columns = [name for name in joined.columns if not name.endswith("_right") and name != "verdict"]
     return Judged(joined.select(*columns, reason=reason), codes)
+
+
+def translation_table(translation: Mapping[str, Sequence[str]], codes: tuple[str, ...]) -> pa.Table:
+    """For each code that becomes others, one row for each of these, as indices of `codes`."""
+    place = {code: number for number, code in enumerate(codes)}
+    pairs = [(place[code], place[other]) for code, others in translation.items() for other in others]
+    return pa.table(
+        {
+            "code_id": pa.array([code for code, _ in pairs], pa.int64()),
+            "other": pa.array([other for _, other in pairs], pa.int64()),
+        }
+    )
+
+
+def translated(entries: Any, translation: Any) -> Any:
+    """The entries with the codes they become; one that becomes several has several rows."""
+    joined = entries.left_join(translation, "code_id")
+    columns = [name for name in entries.columns if name != "code_id"]
+    return joined.select(*columns, code_id=joined.other.fill_null(joined.code_id))
 
 
 def distinct_codes(usable: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dx2px.codes import Kind, has_shape, split
+from dx2px.codes import Kind, has_shape, is_family, split
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CodeError, CohortError
 from dx2px.ragged import Index, Ragged
@@ -67,9 +67,9 @@ def refuse(where: str, problems: Iterable[str]) -> None:
 
 
 def is_canonical(code: str, kind: Kind) -> bool:
-    """Whether the text is a canonical code of this kind."""
+    """Whether the text is a canonical code of this kind, or a family of such codes."""
     try:
         system, bare = split(code)
     except CodeError:
         return False
-    return system.kind == kind and has_shape(bare, system)
+    return system.kind == kind and (has_shape(bare, system) or is_family(code))

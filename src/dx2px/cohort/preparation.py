@@ -36,6 +36,7 @@ from dx2px.cohort.sources.entries import Extract
 from dx2px.cohort.sources.files import FileTables
 from dx2px.cohort.sources.source_tables import Tables
 from dx2px.cohort.sources.warehouse import WarehouseTables
+from dx2px.cohort.translation import PcsMap, Translation, read_maps, translate
 from dx2px.cohort.verdicts import (
     MALFORMED_LINE,
     Verdicts,
@@ -96,6 +97,7 @@ def prepare(
     limits = Limits(max_rejected, strict)
     options = options or SourceOptions()
     options = replace(options, corrections=check_corrections(options.corrections))
+    maps = read_maps(options)
     extract_entries = source(source_name)
     with tempfile.TemporaryDirectory(prefix="dx2px-") as folder:
         workspace = Path(folder)
@@ -106,7 +108,7 @@ def prepare(
                 extract = extract_entries(tables, options)
                 for written in outputs:
                     _check_not_read(tables, written)
-                job = _Job(source_name, Path(out), min_count, options, limits, say, opened, tables)
+                job = _Job(source_name, Path(out), min_count, options, limits, say, opened, tables, maps)
                 return job.run(extract)
         finally:
             opened.close()
@@ -138,6 +140,7 @@ class _Job:
     say: Say
     engine: Engine
     tables: Tables
+    maps: PcsMap | None = None
 
     def run(self, extract: Extract) -> Prepared:
         self.limits.check_lines(self.tables.staged)
@@ -145,7 +148,12 @@ class _Job:
         entries, verdicts, warnings = self._judge(extract)
         verdicts = correct(verdicts, self.options.corrections)
         warnings += unused_corrections(verdicts, self.options.corrections)
-        codes = tuple(sorted({verdict.code for verdict in verdicts.items if verdict.code}))
+        translation: Translation = {}
+        if self.maps is not None:
+            verdicts, translation = translate(verdicts, self.maps)
+        codes = tuple(
+            sorted({verdict.code for verdict in verdicts.items if verdict.code}.union(*translation.values()))
+        )
         lent = self.engine.lend(assembly.verdict_table(verdicts.items, codes))
         judged = assembly.apply_verdicts(entries, lent, codes)
         judged = replace(judged, entries=self.engine.keep("judged", judged.entries))
@@ -153,7 +161,7 @@ class _Job:
         rejected, usable = self._reasons(found)
         warnings += self.limits.check_entries(rejected, usable)
         self.say("building stays")
-        chosen = self._choose(judged)
+        chosen = self._choose(judged, translation)
         rejects_path = beside(self.out, "rejects")
         with atomic_path(rejects_path) as draft:
             write_rejects(self.engine, judged, found, self.tables.staged, draft)
@@ -175,17 +183,20 @@ class _Job:
         notes = (*extract.notes, *verdicts.notes, *unended(self.tables.staged))
         return Prepared(self.out, rejects_path, counts, notes, warnings)
 
-    def _choose(self, judged: assembly.Judged) -> _Chosen:
+    def _choose(self, judged: assembly.Judged, translation: Translation) -> _Chosen:
         """The usable entries, narrowed down step by step."""
         wanted = judged.usable
         for kind in OTHER:
             if (version := self.options.version(kind)) is not None:
                 wanted = wanted.filter((wanted.kind != kind) | (wanted.version == version))
-        selected = self.engine.keep("selected", assembly.distinct_codes(wanted))
+        translated = wanted
+        if translation:
+            lent = self.engine.lend(assembly.translation_table(translation, judged.codes))
+            translated = self.engine.keep("translated", assembly.translated(wanted, lent))
+        selected = self.engine.keep("selected", assembly.distinct_codes(translated))
         both = self.engine.keep("both", assembly.with_both_kinds(selected))
-        return _Chosen(
-            wanted, selected, both, self.engine.keep("kept", assembly.frequent(both, self.min_count))
-        )
+        kept = self.engine.keep("kept", assembly.frequent(both, self.min_count))
+        return _Chosen(wanted, translated, selected, both, kept)
 
     def _counts(
         self,
@@ -198,8 +209,8 @@ class _Job:
         sink: CountingWriter,
     ) -> Counts:
         """What happened to every entry; the engine counts each step, the sink what was written."""
-        tables = (chosen.wanted, chosen.selected, chosen.both, chosen.kept)
-        entries, wanted, selected, both, kept, read, with_both = self._numbers(
+        tables = (chosen.wanted, chosen.translated, chosen.selected, chosen.both, chosen.kept)
+        entries, wanted, translated, selected, both, kept, read, with_both = self._numbers(
             extract.entries.count(),
             *(table.count() for table in tables),
             judged.entries.stay.nunique(),
@@ -213,7 +224,8 @@ class _Job:
             corrected=verdicts.corrected_entries,
             unlisted=verdicts.unlisted_entries,
             other_version=usable - wanted,
-            repeated=wanted - selected,
+            combined=translated - wanted,
+            repeated=translated - selected,
             without_both_kinds=selected - both,
             rare=both - kept,
             emptied=kept - sink.entries,
@@ -293,7 +305,8 @@ class _Job:
         return pa.schema([*CONTEXT, *(f for f in more if f.name not in ("stay", *CONTEXT.names))])
 
     def _provenance(self, counts: Counts) -> dict[str, Any]:
-        settings = {"min_count": self.min_count, **{k: v for k, v in asdict(self.options).items() if v}}
+        said = {name: value for name, value in asdict(self.options).items() if value and name != "maps"}
+        settings = {"min_count": self.min_count, **said}
         return {"source": self.source, "settings": settings, "counts": asdict(counts)}
 
 
@@ -307,9 +320,10 @@ def _guess(versions: Mapping[Kind, int]) -> str:
 
 @dataclass(frozen=True)
 class _Chosen:
-    """The entries after each step: wanted version; each code once per stay; stays with both kinds; frequent codes."""
+    """The entries after each step: wanted version; translated; once per stay; stays with both kinds; frequent."""
 
     wanted: Any
+    translated: Any
     selected: Any
     both: Any
     kept: Any

@@ -32,12 +32,16 @@ MISSING_CODE = "missing_code"
 MISSING_KIND = "missing_kind"
 NOT_ICD_VOCABULARY = "not_icd"
 MALFORMED_LINE = "malformed_line"
+NO_PCS = "no_icd10pcs"
+NOT_IN_MAP = "not_in_maps"
 REASONS = {
     MISSING_STAY: "no stay id",
     MISSING_CODE: "no code",
     MISSING_KIND: "the kind is neither diagnosis nor procedure",
     NOT_ICD_VOCABULARY: "not an ICD code",
     MALFORMED_LINE: "the line cannot be read as a record",
+    NO_PCS: "ICD-10-PCS has no such procedure, by the maps",
+    NOT_IN_MAP: "the maps of procedures do not have the code",
 }
 
 

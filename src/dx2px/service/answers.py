@@ -19,28 +19,44 @@ from dx2px.answers.facts import Facts
 from dx2px.answers.lookup import Lookup
 from dx2px.answers.mapping import of_other_version
 from dx2px.answers.results import SCOPE
+from dx2px.answers.shipped import ProcedureSystem, asked_in, siblings
 from dx2px.answers.stay import own_kind
-from dx2px.codes import Kind, System, dotted, find, split, title
+from dx2px.codes import Kind, System, dotted, find, is_family, split, title
 from dx2px.errors import CodeError, InputError, ModelError, OtherVersionError, UnknownCodesError
 from dx2px.service.problems import ProblemError, refuse
 from dx2px.service.schemas import MOST_TOP
 from dx2px.version import __version__
 
 _TESTED_AT_A_TIME = 50
+_OF_A_FAMILY = 20  # codes that are looked at for each family found
 
 
 class Answers:
     """A loaded model that the routes ask."""
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, others: Sequence[Answers] = ()) -> None:
+        self.model, self.others = model, tuple(others)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Answers:
-        """Read a model folder, test the model, and prepare what the first questions would otherwise wait for."""
-        answers = cls(Model.load(path))
+        """Read a model folder, test the model, and prepare what the first questions would otherwise wait for.
+
+        Beside the package's default model, its other models answer in their systems.
+        """
+        others = [cls.load(other) for other in siblings(path)]
+        answers = cls(Model.load(path), others)
         answers.self_test()
         return answers
+
+    def answering(self, diagnoses: Sequence[str], answer_in: ProcedureSystem | None = None) -> Answers:
+        """Those whose procedures are of the system asked for or, if none is, of that of the diagnoses."""
+        wanted = answer_in or asked_in(diagnoses)
+        for one in (self, *self.others):
+            if wanted in one.model.procedures.systems:
+                return one
+        if answer_in is not None:
+            raise refuse(409, "not-with-this-model", "The service has no model that answers in this system.")
+        return self
 
     def recommend(
         self,
@@ -149,6 +165,7 @@ class Answers:
         lookup = self._lookups[kind]
         known = self._known[kind]
         hits = [(hit.code, hit.title) for hit in find(query, lookup.systems, limit, known)]
+        hits += self._families_found(query, lookup, limit)
         # A vocabulary may hold codes that are no longer in any list.
         hits = [
             (code, title(code).text) for code in lookup.candidates(query) if code not in dict(hits)
@@ -164,6 +181,14 @@ class Answers:
         hits = hits[: limit - min(len(others), limit // 3)] + others
         return {"codes": [_found(code, text, lookup) for code, text in hits[:limit]]}
 
+    def _families_found(self, query: str, lookup: Lookup, limit: int) -> list[tuple[str, str]]:
+        """The families of the model that have codes which match."""
+        if not any(map(is_family, lookup.vocabulary)):
+            return []
+        hits = find(query, System.ICD10PCS, limit * _OF_A_FAMILY)
+        found = dict.fromkeys(family for hit in hits if (family := lookup.family_of(hit.code)))
+        return [(family, title(family).text) for family in list(found)[:limit]]
+
     def describe(self) -> dict[str, Any]:
         """What the model is, and what was measured of it."""
         files = self.model.files
@@ -175,6 +200,9 @@ class Answers:
             "diagnoses": len(files.diagnoses),
             "procedures": len(files.procedures),
             "systems": [system.value for lookup in self._lookups.values() for system in lookup.systems],
+            "answers_in": [
+                system.value for one in (self, *self.others) for system in one.model.procedures.systems
+            ],
             "plan": own_kind(files),
             "evidence": self._taken,
             "metrics": [{"top": int(top), **rates} for top, rates in measured["top"].items()],
@@ -184,8 +212,14 @@ class Answers:
         }
 
     def known_codes(self, codes: Sequence[str], kind: Kind = "diagnosis") -> list[str]:
-        """The canonical codes among these that the model knows, each once."""
-        return [code for code in dict.fromkeys(codes) if code in self._known[kind]]
+        """The codes that the model knows these canonical codes by, each once: themselves, or families of procedures."""
+        found = (self._known_by(code, kind) for code in codes)
+        return list(dict.fromkeys(code for code in found if code is not None))
+
+    def _known_by(self, code: str, kind: Kind) -> str | None:
+        if code in self._known[kind]:
+            return code
+        return self._lookups[kind].family_of(code) if kind == "procedure" else None
 
     def chosen(self, codes: Sequence[str]) -> str:
         """The code that the model knows, of a diagnosis coded in several systems; the first if it knows none."""

@@ -96,12 +96,12 @@ class _Routes:
 
     async def recommend(self, request: Request) -> Response:
         body = await bodies.read(request, schemas.RecommendRequest)
-        answers = self.served.answers
+        answers = self.served.answers.answering(body.diagnoses, body.answer_in)
         return reply(answers.recommend(body.diagnoses, body.top, body.coverage, body.map, **_facts(body)))
 
     async def explain(self, request: Request) -> Response:
         body = await bodies.read(request, schemas.ExplainRequest)
-        answers = self.served.answers
+        answers = self.served.answers.answering(body.diagnoses, body.answer_in)
         many = body.top, body.coverage, body.map, body.plan
         return reply(answers.explain(body.diagnoses, body.procedures, *many, **_facts(body)))
 

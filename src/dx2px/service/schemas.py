@@ -56,6 +56,13 @@ Mapped = Annotated[
     bool,
     Field(description="Translate diagnoses of the other ICD version by the public maps; false refuses them."),
 ]
+AnswerIn = Annotated[
+    Literal["icd9pcs", "icd10pcs"] | None,
+    Field(
+        description="The system of the procedures, one of those in `answers_in` of `/api/model`. By default ICD-10-PCS "
+        "if most diagnoses are ICD-10-CM codes and a model here answers so."
+    ),
+]
 Top = Annotated[int, Field(ge=1, le=MOST_TOP, description="How many procedures."), BeforeValidator(_whole)]
 Coverage = Annotated[float, Field(ge=0.01, le=0.99)]
 COVERAGE: Any = Field(
@@ -97,6 +104,7 @@ class RecommendRequest(OpenStayFacts):
     top: Top = 5
     coverage: Coverage | None = COVERAGE
     map: Mapped = True
+    answer_in: AnswerIn = None
 
 
 class ExplainRequest(OpenStayFacts):
@@ -108,6 +116,7 @@ class ExplainRequest(OpenStayFacts):
     top: Top = 5
     coverage: Coverage | None = COVERAGE
     map: Mapped = True
+    answer_in: AnswerIn = None
     plan: Literal["own", "transport"] = Field(
         default="own",
         description="The model's own plan, or the paper's transport plan. The reasons are shares of this plan.",
@@ -194,12 +203,26 @@ BECAUSE: Any = Field(
 EVIDENCE: Any = Field(default=None, description="If the model takes more than diagnoses: what else it knew.")
 
 
+class FamilyReport(Report):
+    """A family of ICD-10-PCS codes, such as `icd10pcs:0SR[CD]`: what is to be completed."""
+
+    complete_by: list[str]
+    codes: Annotated[int, Field(ge=1)]
+    listed: list[str] = Field(description="The first of its codes.")
+    side: Literal["left", "right"] | None = None
+    narrowed: str | None = Field(default=None, description="The part of the family on that side.")
+
+
+FAMILY: Any = Field(default=None, description="If the procedure is a family of ICD-10-PCS codes.")
+
+
 class Recommended(Report):
     rank: Annotated[int, Field(ge=1)]
     code: str
     title: str
     probability: Probability | None
     because: list[Reason] = BECAUSE
+    family: FamilyReport | None = FAMILY
 
 
 class CoverageReport(Report):
@@ -250,6 +273,7 @@ class Procedure(Report):
     score: float | None = Field(description="What it is ranked by, in the method's own unit.")
     rank: Annotated[int, Field(ge=1)] | None = Field(description="Its place among all procedures.")
     because: list[Reason] = BECAUSE
+    family: FamilyReport | None = FAMILY
 
 
 PlanKind = Literal["coupling", "transport", "penalised-transport", "leave-one-out"]
@@ -370,6 +394,10 @@ class ModelAnswer(Report):
     diagnoses: int = Field(description="Diagnoses that the model knows.")
     procedures: int
     systems: list[str] = Field(description="Coding systems of its codes.", examples=[["icd9cm", "icd9pcs"]])
+    answers_in: list[str] = Field(
+        description="Systems of procedures that the service can answer in.",
+        examples=[["icd9pcs", "icd10pcs"]],
+    )
     plan: PlanKind = Field(description="The kind of the model's own plan, which its reasons are shares of.")
     evidence: TakenEvidence | None = Field(
         description="What it takes besides diagnoses; null if it takes only diagnoses."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -39,6 +40,8 @@ class SourceOptions:
         sex_column: The column with the sex.
         admission_column: The column with the type of admission.
         procedures_file: The file with the procedures, if diagnoses and procedures are in separate files.
+        answer_in: `icd10pcs` turns ICD-9-CM procedures into families of ICD-10-PCS codes, by the `maps`.
+        maps: The folder or file with CMS's maps of procedures (`gem_i9pcs.txt`, `gem_pcsi9.txt`, or a CSV).
         corrections: Codes to read as another code of the same system, such as `{"icd9pcs:481": "icd9pcs:0481"}` for
             tables in which 04.81 lost its leading zero. Each one is reported with the number of its entries.
     """
@@ -60,6 +63,8 @@ class SourceOptions:
     admission_column: str | None = None
     procedures_file: str | None = None
     corrections: Mapping[str, str] = field(default_factory=dict)
+    answer_in: Literal["icd9pcs", "icd10pcs"] | None = None
+    maps: str | os.PathLike[str] | None = None
 
     def version(self, kind: Kind) -> int | None:
         """The one ICD version to use for this kind of code, if the user names one."""

@@ -119,7 +119,7 @@ def _suggestion(one: dict[str, Any], context: Context, diagnoses: dict[str, str]
         "resourceType": "ServiceRequest",
         "status": "draft",
         "intent": "proposal",
-        "code": {"coding": [coding(one["code"], one["title"])], "text": one["title"]},
+        "code": _concept(one),
         "subject": {"reference": f"Patient/{context.patientId}"},
     }
     if context.encounterId is not None:
@@ -132,11 +132,26 @@ def _suggestion(one: dict[str, Any], context: Context, diagnoses: dict[str, str]
     return {"label": name, "uuid": str(uuid4()), "actions": [action]}
 
 
+def _concept(one: dict[str, Any]) -> dict[str, Any]:
+    """A procedure as FHIR has it: a family of codes is no code, so it goes into the text."""
+    if "family" not in one:
+        return {"coding": [coding(one["code"], one["title"])], "text": one["title"]}
+    family = one["family"]
+    code = dotted(family.get("narrowed") or one["code"])
+    return {"text": f"{one['title']} (ICD-10-PCS {code}, complete by {', '.join(family['complete_by'])})"}
+
+
+def _entered(one: dict[str, Any]) -> list[str]:
+    """A diagnosis as it was sent, if it was translated."""
+    sent: list[str] = one.get("mapped_from") or [one["code"]]
+    return sent
+
+
 def _link(diagnoses: list[dict[str, Any]], facts: Facts, root: str) -> str:
     """The page with the same stay; what is known of it comes after the #, which browsers do not send to a server."""
     parts = {
-        "dx": ",".join(one["code"] for one in diagnoses[:_LINKED]),
-        "pdx": next((one["code"] for one in diagnoses if one.get("principal")), ""),
+        "dx": ",".join(list(dict.fromkeys(code for one in diagnoses for code in _entered(one)))[:_LINKED]),
+        "pdx": next((_entered(one)[0] for one in diagnoses if one.get("principal")), ""),
         "age": "" if facts.get("age") is None else str(facts["age"]),
         "sex": facts.get("sex") or "",
         "yes": ",".join((facts.get("coded") or ())[:_LINKED]),

@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from dx2px.answers.facts import Facts
+from dx2px.codes import System, holds, is_family, split
 from dx2px.service import bodies, schemas
 from dx2px.service.answers import Answers
 from dx2px.service.api import reply
@@ -144,6 +145,7 @@ class _Called:
         reading, known, drafted, context = _read(await bodies.read(request, self.service.body))
         answers = self.served.answers
         chosen = [answers.chosen(codes) for codes in reading.conditions]
+        answers = answers.answering(chosen)
         facts = known.facts(answers)
         await request.state.turn()  # reading a large bundle takes as long as an answer
         answer = _recommended(chosen, drafted, answers, facts)
@@ -151,7 +153,7 @@ class _Called:
         reading = replace(reading, unknown=sum(code not in used for code in chosen))
         for outcome, entries in reading.counts.items():
             self.metrics.read(outcome, entries)
-        left = [one for one in answer["recommendations"] if one["code"] not in drafted][:TOP]
+        left = [one for one in answer["recommendations"] if not _is_drafted(one["code"], drafted)][:TOP]
         cards = [card_of(left, answer, facts, reading, context, self.root)] if left else []
         read = {**reading.counts, "complete": reading.complete}
         return reply({"cards": cards, "extension": {_EXTENSION: read}})
@@ -200,6 +202,13 @@ def _used(answer: dict[str, Any]) -> set[str]:
     """The codes that the model used: its own, those that similar ones stand in for, and those translated into them."""
     used = {one["code"] for one in answer["diagnoses"] if one["status"] != "unknown"}
     return used | {one["from"] for one in answer.get("mapping", ()) if not used.isdisjoint(one["to"])}
+
+
+def _is_drafted(code: str, drafted: frozenset[str]) -> bool:
+    """Whether a procedure, or a code of a family, is among the drafts."""
+    return code in drafted or (
+        is_family(code) and any(split(one)[0] is System.ICD10PCS and holds(one, code) for one in drafted)
+    )
 
 
 def _drafted(hook: Hook) -> frozenset[str]:

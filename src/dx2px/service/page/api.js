@@ -10,7 +10,9 @@
  *   kind: "exact" | "approximate" | "parent" | "no-map" | "not-listed"}} Mapped
  * @typedef {{code: string, kind: "coded" | "background" | "principal" | "person" | "admission", title: string,
  *   significance: number, status: "known" | "unknown"}} Evidence
- * @typedef {{rank: number, code: string, title: string, probability: number | null, because: Reason[]}} Procedure
+ * @typedef {{complete_by: string[], codes: number, listed: string[], side?: string, narrowed?: string}} Family
+ * @typedef {{rank: number, code: string, title: string, probability: number | null, because: Reason[],
+ *   family?: Family}} Procedure
  * @typedef {{diagnoses: string[], evidence?: string[], procedures: string[], mass: number[][], kind?: string,
  *   reading?: string, faithfulness?: string, converged?: boolean | null}} Plan
  * @typedef {{schema: string, scope: string, diagnoses: Diagnosis[], procedures: Procedure[], plan: Plan,

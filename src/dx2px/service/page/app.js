@@ -19,7 +19,7 @@ import * as undo from "./undo.js";
 
 const latest = new Latest(10); // several changes at once are one question
 const COVERAGE = 0.9;
-const ASKED = ["diagnoses", "top", "plan", "principal", "age", "sex", "admission", "accepted"]; // parts of the question
+const ASKED = ["diagnoses", "top", "plan", "answerIn", "principal", "age", "sex", "admission", "accepted"]; // parts of the question
 
 /** @type {import("./api.js").Explanation | null} */
 let answer = null;
@@ -27,9 +27,10 @@ const INVITATION = byId("recommend-empty").textContent;
 let asked = ""; // the question that the shown answer belongs to
 
 function question() {
-  const { diagnoses: codes, top, plan } = current();
+  const { diagnoses: codes, top, plan, answerIn } = current();
   const many = top === "90%" ? { coverage: COVERAGE } : { top: Number(top) };
-  return { diagnoses: codes, ...many, plan, ...facts.told() };
+  const system = answerIn ? { answer_in: answerIn } : {};
+  return { diagnoses: codes, ...many, plan, ...system, ...facts.told() };
 }
 
 /** One answer fills list and figure, so they agree. A model without the paper's plan is asked for its own. */
@@ -203,12 +204,14 @@ async function learnModel() {
   dialogs.describeModel(model);
   figure.offerPlans(model.plan);
   facts.offer(model.evidence);
+  byId("answer-in-field").hidden = model.answers_in.length < 2;
   refresh();
 }
 
 function follow(state, changed) {
   if (changed.has("tab")) choose(state.tab);
   if (changed.has("top")) offerCoverage(false);
+  if (changed.has("answerIn")) byId("answer-in").value = state.answerIn;
   if (ASKED.some((name) => changed.has(name))) refresh();
   if (changed.has("accepted") || changed.has("rejected")) recommendations.mark();
   if (["age", "sex", "admission"].some((name) => changed.has(name))) facts.draw();
@@ -222,6 +225,7 @@ startExports();
 onHealth(showHealth);
 onChange(follow);
 byId("top").addEventListener("change", () => update({ top: byId("top").value }));
+byId("answer-in").addEventListener("change", () => update({ answerIn: byId("answer-in").value }));
 window.addEventListener("hashchange", restore);
 window.addEventListener("online", refresh);
 restore();

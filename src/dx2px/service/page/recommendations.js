@@ -8,6 +8,7 @@ import { hue } from "./spotlight.js";
 import { current, update } from "./state.js";
 import { fullName, titleOf } from "./titles.js";
 
+const FIRST = 5; // codes of a family that are named
 const REASONS = 6; // the others are summed up
 const SMALLEST = 0.005; // a smaller share is summed up with the others
 const NO_REASONS = "Reasons are given only for the first procedures of a long list.";
@@ -40,6 +41,7 @@ function row(one, kind) {
   const reasons = node(
     "div",
     { class: "reasons", id: `reasons-${one.rank}`, hidden: !open.has(one.code) },
+    ...(one.family ? [completion(one)] : []),
     ...because(one, kind),
   );
   return node(
@@ -126,6 +128,15 @@ function because(one, kind) {
       ? node("p", { class: "note" }, `and ${rest.length} more, together ${percent(restShare)}`)
       : null,
   ].filter(Boolean);
+}
+
+/** What is to be completed of a family of codes. */
+function completion({ code, family }) {
+  const on = family.narrowed ? `On the ${family.side}, ${dotted(family.narrowed)}: ` : `${dotted(code)}: `;
+  const by = family.complete_by.length ? `, complete by ${family.complete_by.join(", ")}` : "";
+  const listed = family.listed.slice(0, FIRST).map(dotted).join(", ");
+  const more = family.codes > FIRST ? ", …" : "";
+  return node("p", { class: "note family" }, `${on}${family.codes} codes${by}: ${listed}${more}`);
 }
 
 function reasonList(note, label, reasons) {

@@ -9,6 +9,7 @@ import { sameCode } from "./codes.js";
  * @property {string} top how many procedures, or "90%" for as many as that coverage needs
  * @property {"flow" | "heat" | "table"} view
  * @property {"own" | "transport"} plan which plan is shown: the model's, or the paper's
+ * @property {"" | "icd9pcs" | "icd10pcs"} answerIn the system of the procedures; that of the diagnoses if nothing
  * @property {string} principal one of the diagnoses, or nothing
  * @property {string} age in years, as typed
  * @property {"" | "F" | "M"} sex
@@ -28,6 +29,7 @@ const EMPTY = {
   top: "5",
   view: "flow",
   plan: "own",
+  answerIn: "",
   principal: "",
   age: "",
   sex: "",
@@ -43,6 +45,7 @@ const NAMES = {
   top: "top",
   view: "view",
   plan: "plan",
+  answerIn: "in",
   principal: "pdx",
   age: "age",
   sex: "sex",
@@ -57,6 +60,7 @@ const VALID = {
   top: /^(5|10|20|90%)$/,
   view: /^(flow|heat|table)$/,
   plan: /^(own|transport)$/,
+  answerIn: /^icd(9|10)pcs$/,
   principal: /^.{1,64}$/,
   age: /^\d{1,3}$/,
   sex: /^[FM]$/,
