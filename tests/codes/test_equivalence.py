@@ -77,7 +77,17 @@ def test_a_code_that_the_map_lacks_takes_the_entry_of_its_nearest_heading(
 
 
 def test_the_nearest_entry_of_a_code_in_the_map_is_its_own() -> None:
-    assert nearest("icd10cm:I509") == equivalence("icd10cm:I509")
+    assert nearest("icd10cm:N186") == equivalence("icd10cm:N186")
+    assert nearest("icd10cm:A021") == equivalence("icd10cm:A021")  # a combination
+
+
+def test_the_codes_that_lead_to_an_approximate_one_are_alternatives() -> None:
+    own, found = equivalence("icd10cm:Z23"), nearest("icd10cm:Z23")
+    assert own is not None
+    assert found is not None
+    assert own.scenarios == ((("icd9cm:V059",),),)
+    assert found.choose(lambda code: 0) == ("icd9cm:V059",)
+    assert found.choose(lambda code: code == "icd9cm:V053") == ("icd9cm:V053",)
 
 
 def test_what_has_no_equivalent_in_its_whole_category_has_none() -> None:

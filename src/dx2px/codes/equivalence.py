@@ -11,7 +11,8 @@ combination  several codes are needed together, one from each choice list of a s
 
 The maps know fewer codes than the lists: those of later years, and headings, are missing. `nearest` answers for these
 with the entry of their nearest heading, or with the entries of the codes under it (O34.211 came after the maps; they
-have O34.21).
+have O34.21). And the two directions differ: Z23, an immunisation, goes to V05.9 alone, while V04.81, V05.3 and a dozen
+others come to Z23. So `nearest` counts as alternatives of an approximate entry also the codes that lead to the code.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from __future__ import annotations
 import csv
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 
@@ -75,14 +76,24 @@ def nearest(code: str) -> Equivalence | None:
         code: A code, whether the maps have it or not, or a heading.
 
     Returns:
-        The entry; for a heading without one of its own, the entries of all codes under it, as alternatives. Without
+        The entry; if it is approximate and not a combination, with the codes that the reverse map leads here from as
+        further alternatives. For a heading without one of its own, the entries of all codes under it, as alternatives. Without
         scenarios if the map says that the code has no equivalent, and neither has its category; None if the map knows
         nothing of the category.
     """
     own = equivalence(code)
     if own is not None and own.scenarios:
-        return own
+        return own if own.exact else _with_reverse(own)
     return next((entry for entry in _above(code) if entry.scenarios), None) or _written(code) or own
+
+
+def _with_reverse(entry: Equivalence) -> Equivalence:
+    """The entry, with the codes of the other version that lead to its code as further alternatives."""
+    if any(len(scenario) > 1 for scenario in entry.scenarios):
+        return entry
+    system, bare = split(entry.code)
+    others = (((f"{_FILES[system][1]}:{source}",),) for source in _leading_to(system).get(bare, ()))
+    return replace(entry, scenarios=tuple(dict.fromkeys((*entry.scenarios, *others))))
 
 
 def _above(code: str) -> Iterator[Equivalence]:
@@ -137,6 +148,17 @@ def _rows(system: System) -> Mapping[str, list[tuple[str, str]]]:
     for source, target, flags, *_ in reader:
         rows.setdefault(source, []).append((target, flags))
     return MappingProxyType(rows)
+
+
+@cache
+def _leading_to(system: System) -> Mapping[str, list[str]]:
+    """For each code of a system, the codes of the other version that the reverse map leads to it alone."""
+    found: dict[str, list[str]] = {}
+    for source, targets in _rows(_FILES[system][1]).items():
+        for target, flags in targets:
+            if flags[1:3] == "00":
+                found.setdefault(target, []).append(source)
+    return MappingProxyType(found)
 
 
 def _mapped(prefix: str, system: System) -> tuple[str, ...]:
