@@ -71,9 +71,9 @@ def on_spark(stays: Path, model: Path, out: Path) -> float:
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     frame = session.read.parquet(str(stays))
-    recommend(frame.limit(1000).repartition(2), model, TOP).write.parquet(str(out / "first"))
+    recommend(model, frame.limit(1000).repartition(2), TOP).write.parquet(str(out / "first"))
     start = time.perf_counter()
-    recommend(frame, model, TOP).write.parquet(str(out / "all"))
+    recommend(model, frame, TOP).write.parquet(str(out / "all"))
     seconds = time.perf_counter() - start
     session.stop()
     return seconds

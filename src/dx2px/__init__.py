@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dx2px.answers.audit_file import audit_file
     from dx2px.answers.audit_stream import audit_batches
     from dx2px.answers.defects import AuditSettings
+    from dx2px.answers.loading import load
     from dx2px.answers.population import score_batches
     from dx2px.answers.population_file import score_file
     from dx2px.codes import System, find, normalize, resolve, title
@@ -45,9 +46,10 @@ if TYPE_CHECKING:
     from dx2px.methods.coupling import CouplingConfig, CouplingTraining
     from dx2px.methods.estimator import ProcedureRecommender
     from dx2px.methods.paper import PaperConfig, PaperTraining
-    from dx2px.methods.train import RunConfig, train
+    from dx2px.methods.train import RunConfig
     from dx2px.scoring.methods import Method, declare
-    from dx2px.training.run import SplitConfig, Trained
+    from dx2px.trained import Trained, train
+    from dx2px.training.run import SplitConfig
 
 _HOMES = {
     "dx2px.codes": ("System", "find", "normalize", "resolve", "title"),
@@ -67,14 +69,16 @@ _HOMES = {
     "dx2px.answers.audit_file": ("audit_file",),
     "dx2px.answers.audit_stream": ("audit_batches",),
     "dx2px.answers.defects": ("AuditSettings",),
+    "dx2px.answers.loading": ("load",),
     "dx2px.answers.population": ("score_batches",),
     "dx2px.answers.population_file": ("score_file",),
     "dx2px.methods.coupling": ("CouplingConfig", "CouplingTraining"),
     "dx2px.methods.estimator": ("ProcedureRecommender",),
     "dx2px.methods.paper": ("PaperConfig", "PaperTraining"),
-    "dx2px.methods.train": ("RunConfig", "train"),
+    "dx2px.methods.train": ("RunConfig",),
     "dx2px.scoring.methods": ("Method", "declare"),
-    "dx2px.training.run": ("SplitConfig", "Trained"),
+    "dx2px.trained": ("Trained", "train"),
+    "dx2px.training.run": ("SplitConfig",),
     "dx2px.errors": (
         "CodeError",
         "CohortError",
@@ -123,6 +127,7 @@ __all__ = [
     "describe",
     "export",
     "find",
+    "load",
     "normalize",
     "prepare",
     "resolve",

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,6 +15,7 @@ from pyspark.sql.types import ArrayType, FloatType, IntegerType, StringType, Str
 
 from dx2px.answers import Model
 from dx2px.answers.population import COLUMNS, facts_of, score_batches
+from dx2px.answers.shipped import model_path
 from dx2px.errors import InputError, ModelError
 from dx2px.scoring.identity import fingerprint
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def recommend(stays: DataFrame, model: str | os.PathLike[str], top: int = 10) -> DataFrame:
+def recommend(model: str | os.PathLike[str], stays: DataFrame, top: int = 10) -> DataFrame:
     """The best `top` procedures for each stay: one row per stay, with the columns of `dx2px.score_batches`.
 
     `stays` needs the columns `stay_id` and `diagnoses`, an array of strings. A model that takes more evidence also
@@ -33,14 +33,14 @@ def recommend(stays: DataFrame, model: str | os.PathLike[str], top: int = 10) ->
     if top < 1:
         raise InputError(f"The number of results must be at least 1, not {top}.")
     schema = _schema(stays)
-    path = str(Path(model).absolute())
+    path = str(model_path(model).absolute())
     loaded = Model.load(path)
     expected = fingerprint(loaded.files)
     columns = [*COLUMNS, *(name for name in facts_of(loaded) if name in stays.columns)]
 
     def answers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # One thread each, since Spark runs one worker per core.
-        return score_batches(batches, _model(path, expected), top, threads=1)
+        return score_batches(_model(path, expected), batches, top, threads=1)
 
     return stays.select(*columns).mapInArrow(answers, schema)
 

@@ -57,7 +57,7 @@ def cut(whole: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
 
 
 def answers(batches: Any, model: Model, **options: Any) -> pa.Table:
-    return pa.Table.from_batches(score_batches(batches, model, **options)).combine_chunks()
+    return pa.Table.from_batches(score_batches(model, batches, **options)).combine_chunks()
 
 
 def answer(lists: Sequence[Any], model: Model, **options: Any) -> list[dict[str, Any]]:
@@ -210,8 +210,8 @@ def test_texts_are_forgotten_before_they_fill_the_memory(monkeypatch: pytest.Mon
 
 
 def test_an_empty_stream_gives_nothing(model: Model) -> None:
-    assert list(score_batches([], model)) == []
-    assert list(score_batches([batch([])], model)) == []
+    assert list(score_batches(model, [])) == []
+    assert list(score_batches(model, [batch([])])) == []
 
 
 def test_a_stream_is_read_only_as_far_as_it_is_used(monkeypatch: pytest.MonkeyPatch, model: Model) -> None:
@@ -224,7 +224,7 @@ def test_a_stream_is_read_only_as_far_as_it_is_used(monkeypatch: pytest.MonkeyPa
             read += 10
             yield batch([["4280"]] * 10)
 
-    stream = score_batches(endless(), model, threads=2)
+    stream = score_batches(model, endless(), threads=2)
     for _ in range(20):
         next(stream)
     assert read <= 20 * 10 + 60
@@ -242,12 +242,12 @@ def test_a_stream_is_read_only_as_far_as_it_is_used(monkeypatch: pytest.MonkeyPa
 )
 def test_wrong_columns_are_named(columns: dict[str, Any], sentence: str, model: Model) -> None:
     with pytest.raises(InputError, match=sentence):
-        list(score_batches([pa.record_batch(columns)], model))
+        list(score_batches(model, [pa.record_batch(columns)]))
 
 
 def test_top_must_be_positive(model: Model) -> None:
     with pytest.raises(InputError, match="at least 1, not 0"):
-        score_batches([], model, top=0)
+        score_batches(model, [], top=0)
 
 
 def test_text_that_is_not_utf_8_is_said() -> None:
@@ -255,10 +255,10 @@ def test_text_that_is_not_utf_8_is_said() -> None:
     lists = pa.ListArray.from_arrays(pa.array([0, 2], pa.int32()), damaged)
     stays = pa.record_batch({"stay_id": pa.array(["a"]), "diagnoses": lists})
     with pytest.raises(InputError, match="not text in UTF-8"):
-        list(score_batches([stays], random_model("coupling")))
+        list(score_batches(random_model("coupling"), [stays]))
 
 
 def test_an_id_is_one_value() -> None:
     stays = pa.record_batch({"stay_id": pa.array([["a", "b"]]), "diagnoses": pa.array([["428.0"]], TEXTS)})
     with pytest.raises(InputError, match="stay_id must hold one value"):
-        list(score_batches([stays], random_model("coupling")))
+        list(score_batches(random_model("coupling"), [stays]))

@@ -54,16 +54,16 @@ def stopping_after(stays: int) -> Callable[[int], None]:
 
 def stopped(stays: Path, model: Model, out: Path, after: int, top: int = 3) -> Path:
     with pytest.raises(KilledError):
-        score_file(stays, model, out, top, stopping_after(after))
+        score_file(model, stays, out, top, stopping_after(after))
     assert not out.exists()
     return out.with_name(f"{out.name}.parts")
 
 
 def test_the_file_holds_what_the_stream_gives(stays: Path, model: Model, tmp_path: Path) -> None:
     told: list[int] = []
-    scored = score_file(stays, model, tmp_path / "R.parquet", 3, told.append)
+    scored = score_file(model, stays, tmp_path / "R.parquet", 3, told.append)
     found = pq.read_table(tmp_path / "R.parquet")
-    expected = pa.Table.from_batches(score_batches(pq.ParquetFile(stays).iter_batches(77), model, 3))
+    expected = pa.Table.from_batches(score_batches(model, pq.ParquetFile(stays).iter_batches(77), 3))
     assert found.replace_schema_metadata().equals(expected)
     assert found["stay_id"].to_pylist() == [str(i) for i in range(STAYS)]
     assert told == [*range(128, STAYS, 128), STAYS]
@@ -81,7 +81,7 @@ def test_the_file_holds_what_the_stream_gives(stays: Path, model: Model, tmp_pat
 def test_stopped_work_goes_on_to_the_same_bytes(
     after: int, stays: Path, model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    score_file(stays, model, tmp_path / "whole.parquet", 3)
+    score_file(model, stays, tmp_path / "whole.parquet", 3)
     parts = stopped(stays, model, tmp_path / "R.parquet", after)
     kept = len(list(parts.glob("*.arrow")))
     assert kept == -(-after // 128)
@@ -90,7 +90,7 @@ def test_stopped_work_goes_on_to_the_same_bytes(
     monkeypatch.setattr(
         population_file.StayFile, "batches", lambda file, start: (asked.append(start), first(file, start))[1]
     )
-    score_file(stays, model, tmp_path / "R.parquet", 3)
+    score_file(model, stays, tmp_path / "R.parquet", 3)
     assert asked == [min(kept * 128, STAYS)]
     assert (tmp_path / "R.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
     assert not parts.exists()
@@ -101,8 +101,8 @@ def test_parts_of_another_job_are_not_continued(stays: Path, model: Model, tmp_p
     out, whole = tmp_path / "R.parquet", tmp_path / "whole.parquet"
     stopped(stays, other, out, 500)
     stopped(stays, model, out, 300, top=2)
-    score_file(stays, model, out, 3)
-    score_file(stays, model, whole, 3)
+    score_file(model, stays, out, 3)
+    score_file(model, stays, whole, 3)
     assert out.read_bytes() == whole.read_bytes()
 
 
@@ -110,7 +110,7 @@ def test_changed_stays_are_not_continued(stays: Path, model: Model, tmp_path: Pa
     stopped(stays, model, tmp_path / "R.parquet", 500)
     backwards = pq.read_table(stays).take(pa.array(np.arange(STAYS)[::-1]))
     pq.write_table(backwards, stays, row_group_size=150)
-    score_file(stays, model, tmp_path / "R.parquet", 3)
+    score_file(model, stays, tmp_path / "R.parquet", 3)
     assert pq.read_table(tmp_path / "R.parquet")["stay_id"].to_pylist() == [
         str(i) for i in reversed(range(STAYS))
     ]
@@ -121,7 +121,7 @@ def test_stays_that_change_meanwhile_are_noticed(stays: Path, model: Model, tmp_
         stays.touch()
 
     with pytest.raises(InputError, match="changed while it was scored"):
-        score_file(stays, model, tmp_path / "R.parquet", 3, touch)
+        score_file(model, stays, tmp_path / "R.parquet", 3, touch)
     assert not (tmp_path / "R.parquet").exists()
 
 
@@ -133,8 +133,8 @@ def test_a_damaged_part_is_made_anew(damage: str, stays: Path, model: Model, tmp
         second.write_bytes(second.read_bytes()[:-200])
     else:
         second.unlink()
-    score_file(stays, model, tmp_path / "R.parquet", 3)
-    score_file(stays, model, tmp_path / "whole.parquet", 3)
+    score_file(model, stays, tmp_path / "R.parquet", 3)
+    score_file(model, stays, tmp_path / "whole.parquet", 3)
     assert (tmp_path / "R.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
 
 
@@ -143,30 +143,30 @@ def test_a_folder_of_other_things_is_left_alone(stays: Path, model: Model, tmp_p
     folder.mkdir()
     (folder / "letter.txt").write_text("dear")
     with pytest.raises(InputError, match=r"holds 'letter\.txt', which dx2px did not write"):
-        score_file(stays, model, tmp_path / "R.parquet", 3)
+        score_file(model, stays, tmp_path / "R.parquet", 3)
     assert (folder / "letter.txt").read_text() == "dear"
 
 
 def test_one_process_at_a_time(stays: Path, model: Model, tmp_path: Path) -> None:
     def again(done: int) -> None:
         with pytest.raises(InputError, match="Another process is working"):
-            score_file(stays, model, tmp_path / "R.parquet", 3)
+            score_file(model, stays, tmp_path / "R.parquet", 3)
 
-    assert score_file(stays, model, tmp_path / "R.parquet", 3, again).stays == STAYS
+    assert score_file(model, stays, tmp_path / "R.parquet", 3, again).stays == STAYS
 
 
 def test_no_stays_give_a_file_without_rows(model: Model, tmp_path: Path) -> None:
     empty = pa.table({"stay_id": pa.array([], pa.string()), "diagnoses": pa.array([], pa.list_(pa.string()))})
     pq.write_table(empty, tmp_path / "C.parquet")
-    assert score_file(tmp_path / "C.parquet", model, tmp_path / "R.parquet").stays == 0
+    assert score_file(model, tmp_path / "C.parquet", tmp_path / "R.parquet").stays == 0
     assert pq.read_table(tmp_path / "R.parquet").num_rows == 0
 
 
 def test_the_output_may_not_be_the_input_or_a_folder(stays: Path, model: Model, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="would replace the stays"):
-        score_file(stays, model, stays)
+        score_file(model, stays, stays)
     with pytest.raises(InputError, match="is a folder"):
-        score_file(stays, model, tmp_path)
+        score_file(model, stays, tmp_path)
 
 
 def test_wrong_files_leave_nothing_behind(model: Model, tmp_path: Path) -> None:
@@ -181,5 +181,5 @@ def test_wrong_files_leave_nothing_behind(model: Model, tmp_path: Path) -> None:
     before = sorted(tmp_path.iterdir())
     for name, sentence in sentences.items():
         with pytest.raises(InputError, match=sentence):
-            score_file(tmp_path / name, model, tmp_path / "R.parquet")
+            score_file(model, tmp_path / name, tmp_path / "R.parquet")
     assert sorted(tmp_path.iterdir()) == before

@@ -47,6 +47,26 @@ def test_vocabularies_are_in_the_order_of_their_text_and_stays_keep_the_source_o
     assert cohort.diagnosis_counts.tolist() == [1, 1, 2, 1]
 
 
+def test_stays_can_be_had_one_by_one() -> None:
+    cohort = small()
+    assert [stay.id for stay in cohort] == ["a", "b", "c"]
+    assert [(stay.diagnoses, stay.procedures) for stay in cohort] == [
+        (cohort.diagnoses_of(row), cohort.procedures_of(row)) for row in range(3)
+    ]
+    assert [stay.patient for stay in cohort] == ["p", "p", None]
+    assert cohort[-1] == cohort[2] == list(cohort)[2]
+    assert cohort[0].facts == {}
+    told = Cohort.from_lists(
+        [[DX[0]]] * 5000, [[PX[0]]] * 5000, age=[*range(100)] * 50, sex=["F", None] * 2500
+    )
+    assert [stay.facts for stay in told.subset([1, 4998])] == [{"age": 1}, {"age": 98, "sex": "F"}]
+    assert sum(stay.age or 0 for stay in told) == 50 * sum(range(100))
+    with pytest.raises(IndexError, match="no row 3 among 3 stays"):
+        cohort[3]
+    with pytest.raises(TypeError, match="`subset` takes several"):
+        cohort[0:2]  # type: ignore[index]
+
+
 def test_a_file_gives_back_the_cohort(tmp_path: Path) -> None:
     small().save(tmp_path / "c.parquet")
     again = Cohort.load(tmp_path / "c.parquet")

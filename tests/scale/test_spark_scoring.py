@@ -51,12 +51,12 @@ def in_order(table: pa.Table) -> pa.Table:
 def test_answers_are_those_of_the_file(spark: Any, stays: Path, model: Path, tmp_path: Path) -> None:
     from dx2px.spark import recommend
 
-    score_file(stays, Model.load(model), tmp_path / "R.parquet", top=7)
+    score_file(Model.load(model), stays, tmp_path / "R.parquet", top=7)
     expected = in_order(pq.read_table(tmp_path / "R.parquet"))
     mixed = spark.read.parquet(str(stays)).repartition(3)
     for place, frame in enumerate((mixed, mixed.coalesce(1))):
         out = tmp_path / f"spark{place}"
-        recommend(frame, model, top=7).write.parquet(str(out))
+        recommend(model, frame, top=7).write.parquet(str(out))
         found = in_order(pq.read_table(out))
         assert found.column_names == expected.column_names
         assert found.cast(expected.schema).equals(expected)
@@ -67,10 +67,10 @@ def test_small_arrow_batches_change_nothing(spark: Any, stays: Path, model: Path
 
     name = "spark.sql.execution.arrow.maxRecordsPerBatch"
     usual, frame = spark.conf.get(name), spark.read.parquet(str(stays)).limit(300)
-    expected = sorted(recommend(frame, model).collect())
+    expected = sorted(recommend(model, frame).collect())
     try:
         spark.conf.set(name, 7)
-        assert sorted(recommend(frame, model).collect()) == expected
+        assert sorted(recommend(model, frame).collect()) == expected
     finally:
         spark.conf.set(name, usual)
 
@@ -80,17 +80,17 @@ def test_a_model_that_was_replaced_is_loaded_again(spark: Any, stays: Path, mode
     from dx2px.spark import recommend
 
     frame = spark.read.parquet(str(stays)).where("stay_id < 50")
-    before = recommend(frame, model)
+    before = recommend(model, frame)
     first = sorted(before.collect())
     write_model(model, seed=5)
-    assert sorted(recommend(frame, model).collect()) != first
+    assert sorted(recommend(model, frame).collect()) != first
 
 
 def test_sql_reads_the_lists(spark: Any, stays: Path, model: Path) -> None:
     from dx2px.spark import recommend
 
     frame = spark.read.parquet(str(stays)).where("stay_id between 1 and 20")
-    recommend(frame, str(model), top=3).createOrReplaceTempView("answers")
+    recommend(str(model), frame, top=3).createOrReplaceTempView("answers")
     rows = spark.sql(
         "select stay_id, r.* from answers lateral view inline(arrays_zip(recommendations, scores)) r"
     ).collect()
@@ -105,10 +105,10 @@ def test_wrong_input_is_reported_at_once(spark: Any, stays: Path, model: Path, t
 
     frame = spark.read.parquet(str(stays))
     with pytest.raises(ModelError, match="there is no such folder"):
-        recommend(frame, tmp_path / "absent")
+        recommend(tmp_path / "absent", frame)
     with pytest.raises(InputError, match="has no column diagnoses"):
-        recommend(frame.drop("diagnoses"), model)
+        recommend(model, frame.drop("diagnoses"))
     with pytest.raises(InputError, match=r"as text \(array<string>\), not array<int>"):
-        recommend(frame.selectExpr("stay_id", "array(1) as diagnoses"), model)
+        recommend(model, frame.selectExpr("stay_id", "array(1) as diagnoses"))
     with pytest.raises(InputError, match="at least 1, not 0"):
-        recommend(frame, model, top=0)
+        recommend(model, frame, top=0)

@@ -7,18 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dx2px import Cohort, InputError
+from dx2px import Cohort, InputError, Trained, train
 from dx2px.answers import Model
 from dx2px.lab.synthetic import SyntheticConfig, generate
 from dx2px.methods.coupling import CouplingConfig, CouplingTraining
 from dx2px.methods.initial import InitConfig
 from dx2px.methods.paper import PaperConfig, PaperTraining
-from dx2px.methods.train import RunConfig, train
+from dx2px.methods.train import RunConfig
 from dx2px.scoring.measured import learned_from, learning_part
 from dx2px.scoring.methods import VARIANTS
 from dx2px.scoring.metrics import evaluate
 from dx2px.training.adam import AdamConfig
-from dx2px.training.run import Trained
 
 
 def config(variant: str = "e+sa+ma", epochs: int = 6) -> RunConfig:
@@ -37,6 +36,15 @@ def cohort() -> Cohort:
 @pytest.fixture(scope="module")
 def trained(cohort: Cohort) -> Trained:
     return train(cohort, config())
+
+
+def test_what_was_trained_answers_as_it_will_when_saved(trained: Trained, tmp_path: Path) -> None:
+    stay = trained.stays("test")[0]
+    trained.save(tmp_path / "model")
+    saved = Model.load(tmp_path / "model")
+    assert trained.recommend(stay.diagnoses).to_dict() == saved.recommend(stay.diagnoses).to_dict()
+    assert trained.explain(stay.diagnoses, top=2).to_dict() == saved.explain(stay.diagnoses, top=2).to_dict()
+    assert repr(trained).startswith(f"Trained({trained.recommender.method} on ")
 
 
 def test_it_beats_popularity_by_far(cohort: Cohort, trained: Trained) -> None:

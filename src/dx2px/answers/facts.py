@@ -90,14 +90,12 @@ def told(facts: Facts, layout: EvidenceLayout | None, diagnoses: Lookup, procedu
         )
     principal, age, sex = (given.get(name) for name in ("principal", "age", "sex"))
     admission, coded = given.get("admission"), given.get("coded", ())
-    if isinstance(coded, str):
-        raise InputError("The coded procedures must be a list of codes, not one text.")
     return Told(
         principal=diagnoses.find(principal) if principal else None,
         age=UNKNOWN if age is None else _band(age, layout),
         sex=_sex(sex) if sex else UNKNOWN,
         admission=_admission(admission, layout) if admission else UNKNOWN,
-        coded=tuple(procedures.find_all(list(coded))),
+        coded=tuple(procedures.find_all([coded] if isinstance(coded, str) else list(coded))),
     )
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,7 +98,7 @@ class Model:
 
     def recommend(
         self,
-        codes: Sequence[str],
+        codes: str | Sequence[str],
         top: int = 5,
         *,
         coverage: float | None = None,
@@ -108,7 +108,7 @@ class Model:
         """Recommend procedures for a stay's diagnoses, each with the diagnoses it comes from.
 
         Args:
-            codes: The diagnoses, as people write them (`585.6`, `5856`) or canonical.
+            codes: The diagnoses, as people write them (`585.6`, `5856`) or canonical; a single text is one code.
             top: How many procedures to return.
             coverage: If given, such as 0.9, return instead the set of procedures that holds this share of a stay's
                 procedures on average: the most probable ones.
@@ -130,8 +130,8 @@ class Model:
 
     def explain(
         self,
-        codes: Sequence[str],
-        procedures: Sequence[str] | None = None,
+        codes: str | Sequence[str],
+        procedures: str | Sequence[str] | None = None,
         top: int = 5,
         *,
         coverage: float | None = None,
@@ -143,7 +143,7 @@ class Model:
         """Explain which diagnoses lead to which procedures.
 
         Args:
-            codes: The diagnoses, as people write them (`585.6`, `5856`) or canonical.
+            codes: The diagnoses, as people write them (`585.6`, `5856`) or canonical; a single text is one code.
             procedures: The procedures to explain; the best ones by default, as `recommend` gives them.
             top: How many of the best to explain if `procedures` is None.
             coverage: If given, explain instead the set that holds this share of a stay's procedures on average.
@@ -168,7 +168,7 @@ class Model:
         _check_top(top)
         stay = self._stay(codes, map, facts)
         if procedures is not None:
-            asked = self.procedures.find_all(procedures)
+            asked = self.procedures.find_all(_listed(procedures))
             if again := {found.code for found in asked} & set(stay.further):
                 raise InputError(f"{_shown(sorted(again))}: coded already, so there is nothing to explain.")
             return self._explained(stay, asked, plan, with_reasons)
@@ -204,6 +204,38 @@ class Model:
     def source(self) -> results.Source:
         """What identifies the model in its answers."""
         return results.Source(self.files.method, self.files.version, fingerprint(self.files))
+
+    def recommend_many(self, stays: Any, top: int = 5) -> Any:
+        """Recommend procedures for many stays: one row per stay and procedure, best first.
+
+        Args:
+            stays: Lists of diagnoses, one per stay; or a data frame (pandas, polars, pyarrow) with a column
+                `diagnoses` of such lists and, where they are known, `stay_id`, `principal`, `age`, `sex`, `admission`.
+            top: How many procedures per stay.
+
+        Returns:
+            A data frame of the same library with `stay_id`, `rank`, `code`, `title`, `probability` and `score`. A stay
+            without a diagnosis that the model can use has one row without a procedure.
+        """
+        from dx2px.answers.stay_frames import recommend_many
+
+        return recommend_many(self, stays, top)
+
+    def score_frame(self, frame: Any, top: int = 10) -> Any:
+        """What `dx2px score` writes for a file, for a data frame of stays: one row per stay.
+
+        Args:
+            frame: A data frame (pandas, polars, pyarrow) with a column `diagnoses` of lists, and other columns as in
+                `recommend_many`.
+            top: How many procedures per stay.
+
+        Returns:
+            A data frame of the same library with `stay_id`, `recommendations`, `scores`, `probabilities` and how many
+            diagnoses were known, backed off and unknown.
+        """
+        from dx2px.answers.stay_frames import score_frame
+
+        return score_frame(self, frame, top)
 
     def neighbors(self, code: str, top: int = 10) -> results.Neighbors:
         """The codes whose vectors point most nearly the same way, by cosine.
@@ -279,11 +311,11 @@ class Model:
         return tuple(tuple(self.files.procedures[index] for index in group) for group in groups)
 
     def _asked(
-        self, codes: Sequence[str], map_: bool, facts: Facts
+        self, codes: str | Sequence[str], map_: bool, facts: Facts
     ) -> tuple[list[Found], tuple[results.Mapped, ...], Told]:
         """The diagnoses, the principal one among them; how they were mapped; and what else was told."""
         about = self.told(facts)
-        codes, mapping = self._mapped(codes, map_)
+        codes, mapping = self._mapped(_listed(codes), map_)
         if about.principal is not None:
             put, own = self._mapped([about.principal.code], map_)
             about = replace(about, principal=self.diagnoses.find(put[0]))
@@ -310,7 +342,7 @@ class Model:
         about = self.told(facts)
         return self._with_principal(codes, about), about
 
-    def _stay(self, codes: Sequence[str], map_: bool, facts: Facts) -> Stay:
+    def _stay(self, codes: str | Sequence[str], map_: bool, facts: Facts) -> Stay:
         asked, mapping, about = self._asked(codes, map_, facts)
         if len(about.known_codes) == len(self.files.procedures):
             raise InputError(
@@ -436,6 +468,11 @@ def _usable(asked: Sequence[Found], what: str, mapping: Sequence[results.Mapped]
             f"The model knows none of these {what}: {_shown(names)}. `dx2px find` looks codes up by words."
         )
     return used
+
+
+def _listed(codes: str | Sequence[str]) -> Sequence[str]:
+    """The codes; a single text is one code, not a list of letters."""
+    return [codes] if isinstance(codes, str) else codes
 
 
 def _shown(codes: Sequence[Found | str]) -> str:

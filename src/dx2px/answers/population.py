@@ -42,14 +42,14 @@ Done = TypeVar("Done")
 
 
 def score_batches(
-    batches: Iterable[pa.RecordBatch], model: Model, top: int = 10, threads: int | None = None
+    model: Model, batches: Iterable[pa.RecordBatch], top: int = 10, threads: int | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Recommend procedures for a stream of stays.
 
     Args:
+        model: The model to ask.
         batches: Arrow record batches with `stay_id` and `diagnoses` (lists of text). A model that takes more evidence
             also reads `principal`, `age`, `sex` and `admission`, where they are there.
-        model: The model to ask.
         top: How many procedures per stay.
         threads: Threads to use; one per processor by default.
 

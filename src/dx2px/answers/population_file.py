@@ -61,8 +61,8 @@ class ScoredStays:
 
 
 def score_file(
-    source: str | os.PathLike[str],
     model: Model,
+    source: str | os.PathLike[str],
     out: str | os.PathLike[str],
     top: int = 10,
     progress: Progress = lambda done: None,
@@ -72,8 +72,8 @@ def score_file(
     After a stop, call it again: finished parts are kept and reused.
 
     Args:
-        source: A cohort, or any Parquet file with `stay_id` and `diagnoses`.
         model: The model to ask.
+        source: A cohort, or any Parquet file with `stay_id` and `diagnoses`.
         out: The Parquet file to write, one row per stay.
         top: How many procedures per stay.
         progress: Called with the number of stays done; first with those done before.
@@ -167,7 +167,7 @@ def _parts(stays: StayFile, model: Model, top: int, parts: Parts) -> Iterator[pa
             break
         done += part.num_rows
         yield part.combine_chunks()
-    answers = score_batches(stays.batches(done), model, top)
+    answers = score_batches(model, stays.batches(done), top)
     for fresh, part in enumerate(_joined(answers), start=number):
         parts.save(fresh, part)
         yield part

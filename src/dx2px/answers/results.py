@@ -16,7 +16,9 @@ from importlib.resources import files
 from typing import Any, Literal, Self
 
 from dx2px.answers.families import Family
-from dx2px.codes import title
+from dx2px.answers.result_frames import neighbor_columns, plan_columns, procedure_columns
+from dx2px.codes import shown_code, title
+from dx2px.frames import as_frame
 from dx2px.scoring.plans import Plan
 
 Status = Literal["known", "backed-off", "unknown"]
@@ -25,6 +27,7 @@ SCOPE = (
     "They are not medical advice."
 )
 FEW = 30  # training stays
+NAMED = 3  # codes of each kind in a `repr`
 EXPLANATION = "dx2px-explanation/2"  # the form that `explanation.schema.json` describes
 
 
@@ -186,6 +189,21 @@ class Answer:
         """The same answer in another form."""
         return cls(**vars(answer))
 
+    def __repr__(self) -> str:
+        """The diagnoses and the first procedures, in one line."""
+        asked = ", ".join(shown_code(one.code) for one in self.diagnoses[:NAMED])
+        found = (
+            f"{shown_code(one.code)} {shown_probability(one.probability)}" for one in self.procedures[:NAMED]
+        )
+        more = [", …" if len(codes) > NAMED else "" for codes in (self.diagnoses, self.procedures)]
+        return f"{type(self).__name__}({asked}{more[0]} → {', '.join(found)}{more[1]})"
+
+    def _repr_html_(self) -> str:
+        """The flow from diagnoses to procedures and the table, for notebooks."""
+        from dx2px.report.notebook import answer_html  # the one look upwards: an answer can draw itself
+
+        return answer_html(self)
+
     def _stated(self) -> dict[str, Any]:
         """The entries that an answer has only where they were asked for."""
         record: dict[str, Any] = {}
@@ -218,6 +236,10 @@ class Explanation(Answer):
             **self._stated(),
         }
 
+    def to_frame(self) -> Any:
+        """A data frame of pandas or polars: one row per procedure and diagnosis, with their mass and share."""
+        return as_frame(plan_columns(self))
+
 
 class Recommendation(Answer):
     """The best procedures for a stay's diagnoses, best first; `Explanation.of` shows their plan as well."""
@@ -234,6 +256,10 @@ class Recommendation(Answer):
             "recommendations": [_brief(procedure.to_dict()) for procedure in self.procedures],
             **self._stated(),
         }
+
+    def to_frame(self) -> Any:
+        """A data frame of pandas or polars: one row per procedure, with its main reason."""
+        return as_frame(procedure_columns(self))
 
 
 def explanation_schema() -> dict[str, Any]:
@@ -264,6 +290,15 @@ class Neighbors:
     title: str
     diagnoses: tuple[Neighbor, ...]
     procedures: tuple[Neighbor, ...]
+
+    def __repr__(self) -> str:
+        near = (*self.diagnoses[:NAMED], *self.procedures[:NAMED])
+        named = ", ".join(f"{shown_code(one.code)} {one.similarity:.2f}" for one in near)
+        return f"Neighbors({shown_code(self.code)} ~ {named}, …)"
+
+    def to_frame(self) -> Any:
+        """A data frame of pandas or polars: one row per neighbour."""
+        return as_frame(neighbor_columns(self))
 
     def to_dict(self) -> dict[str, Any]:
         return {

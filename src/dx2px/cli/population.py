@@ -31,7 +31,7 @@ def score(
     loaded = load_model(model)
     try:
         with counting("score", StayFile(stays).rows) as show_done:
-            scored = score_file(stays, loaded, out, top, show_done)
+            scored = score_file(loaded, stays, out, top, show_done)
     except KeyboardInterrupt:
         remark("Stopped. What is finished is kept; the same command continues with the rest.")
         raise typer.Exit(INTERRUPTED) from None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from dx2px.cohort.code_lists import code_problems, list_array, list_problems, numbered, refuse
 from dx2px.cohort.context import context_problems, context_table, in_contract_types
+from dx2px.cohort.each_stay import Stay, stays_of
 from dx2px.cohort.file import CODE_LISTS, CohortFile, CohortWriter
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CohortError
@@ -51,6 +53,19 @@ class Cohort:
 
     def __len__(self) -> int:
         return len(self.diagnoses)
+
+    def __iter__(self) -> Iterator[Stay]:
+        """Its stays, one after another."""
+        return stays_of(self)
+
+    def __getitem__(self, row: int) -> Stay:
+        """The stay in a row; negative rows count from the end."""
+        try:
+            return next(stays_of(self, range(len(self))[operator.index(row)]))
+        except TypeError:
+            raise TypeError("a cohort is asked for one row at a time; `subset` takes several") from None
+        except IndexError:
+            raise IndexError(f"there is no row {row} among {len(self):,} stays") from None
 
     def __repr__(self) -> str:
         return (

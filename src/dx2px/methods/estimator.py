@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+import sys
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.codes import Kind, resolve
 from dx2px.cohort import Cohort, Ragged
 from dx2px.errors import InputError
 from dx2px.methods import learner_class, recommender
+from dx2px.methods.stay_lists import column_names, stay_lists
 from dx2px.scoring.methods import DEFAULT
 from dx2px.scoring.metrics import evaluate
 from dx2px.scoring.ranking import top_l
 from dx2px.training.run import SplitConfig, Trained, learn
 
-Lists = Sequence[Sequence[str]]
+Stays = Any  # lists of codes, or a frame or matrix of zeros and ones: see `stay_lists`
 
 
 class ProcedureRecommender:
     """Any method as a scikit-learn estimator.
 
-    `X` holds the diagnoses of each stay and `y` its procedures, as lists of codes as people write them. One stay in
-    ten validates; none is held out for a test. A parameter that the method does not have is ignored.
+    `X` holds the diagnoses of each stay and `y` its procedures: lists of codes as people write them (a list or a
+    Series), or a data frame with one column per code that is 1 where the stay has it. One stay in ten validates; none
+    is held out for a test. A parameter that the method does not have is ignored. `cross_val_score`, `GridSearchCV`,
+    `Pipeline` and `clone` take it as they take scikit-learn's own.
 
     After `fit`, `classes_` holds the procedures as canonical codes, in the order of the columns of `predict_proba`, and
-    `trained_` the trained method, a `Trained`.
+    `trained_` the trained method; if X was a frame of codes, `feature_names_in_` are its columns.
 
     Args:
         method: `coupling`, a variant of the paper's model such as `e+sa+ma`, or any other method of `dx2px train`.
@@ -85,7 +87,22 @@ class ProcedureRecommender:
             setattr(self, name, value)
         return self
 
-    def fit(self, X: Lists, y: Lists) -> Self:
+    def __repr__(self) -> str:
+        usual = {name: one.default for name, one in inspect.signature(type(self)).parameters.items()}
+        changed = (f"{name}={value!r}" for name, value in self.get_params().items() if value != usual[name])
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of an estimator: X is not a matrix of numbers, y is needed and has many labels."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type=None,  # a classifier would have to take y as numbers
+            target_tags=TargetTags(required=True, multi_output=True),
+            input_tags=InputTags(two_d_array=False, string=True),
+        )
+
+    def fit(self, X: Stays, y: Stays = None) -> Self:
         """Learn from stays.
 
         Args:
@@ -97,16 +114,19 @@ class ProcedureRecommender:
                 stays.
             TrainingError: The loss is no longer finite.
         """
-        cohort = Cohort.from_lists(_canonical(X, "diagnosis"), _canonical(y, "procedure"))
+        cohort = Cohort.from_lists(stay_lists(X, "diagnosis"), stay_lists(y, "procedure"))
         known = learner_class(self.method).options_of(self.method)
         given = self.get_params() | {"evidence": "codes"}  # X is nothing but diagnoses
         options = {name: value for name, value in given.items() if name in known}
         split = SplitConfig(by="stay", test_share=0.0)
         self.trained_: Trained = learn(cohort, recommender(self.method, **options), split, seed=self.seed)
         self.classes_ = np.array(cohort.procedure_vocabulary.codes)
+        vars(self).pop("feature_names_in_", None)
+        if names := column_names(X):
+            self.feature_names_in_ = np.array(names, object)
         return self
 
-    def predict_proba(self, X: Lists) -> NDArray[np.float32]:
+    def predict_proba(self, X: Stays) -> NDArray[np.float32]:
         """Calibrated probabilities: one row per stay, one column per procedure of `classes_`.
 
         Args:
@@ -115,60 +135,78 @@ class ProcedureRecommender:
         Raises:
             InputError: The model knows none of a stay's diagnoses, a text is not a code, or `fit` was not called.
         """
-        return self._fitted.calibration.probability(self._scores(X)).astype(np.float32)
+        rows = self._known(X)
+        if empty := int((rows.lengths == 0).sum()):
+            raise InputError(f"{empty} of {len(rows)} stays have no diagnosis that the model knows.")
+        scores = self._fitted.scorer.scores(rows)
+        return self._fitted.calibration.probability(scores).astype(np.float32)
 
-    def predict(self, X: Lists, top: int = 5) -> list[list[str]]:
+    def predict(self, X: Stays, top: int = 5) -> list[list[str]]:
         """The best procedures of each stay as canonical codes, best first.
 
         Args:
-            X: The diagnoses of each stay. Those that the model does not know are ignored.
+            X: The diagnoses of each stay. Those that the model does not know are ignored; a stay without any other
+                gets an empty list.
             top: How many procedures per stay.
 
         Raises:
-            InputError: The model knows none of a stay's diagnoses, a text is not a code, or `fit` was not called.
+            InputError: A text is not a code, or `fit` was not called.
         """
-        return [self.classes_[row].tolist() for row in top_l(self._scores(X), top)]
+        rows = self._known(X)
+        answered = np.flatnonzero(rows.lengths)
+        found: list[list[str]] = [[] for _ in range(len(rows))]
+        if len(answered):
+            best = top_l(self._fitted.scorer.scores(rows.take(answered)), top)
+            for place, row in zip(answered.tolist(), best, strict=True):
+                found[place] = self.classes_[row].tolist()
+        return found
 
-    def score(self, X: Lists, y: Lists) -> float:
-        """Mean F1@5 over the stays, from 0 to 1. Procedures that the model does not know count as missed.
+    def score(self, X: Stays, y: Stays) -> float:
+        """Mean F1@5 over the stays, from 0 to 1.
+
+        Procedures that the model does not know count as missed, and so does a stay with none of its diagnoses.
 
         Args:
             X: The diagnoses of each stay.
             y: The procedures of each stay, in the same order.
 
         Raises:
-            InputError: The model knows none of a stay's diagnoses, a stay has no procedures, a text is not a code, or
-                `fit` was not called.
+            InputError: A stay has no procedures, a text is not a code, or `fit` was not called.
         """
         vocabulary = self._fitted.cohort.procedure_vocabulary
-        known = [[vocabulary.get(code) for code in codes] for codes in _canonical(y, "procedure")]
+        known = [[vocabulary.get(code) for code in codes] for codes in stay_lists(y, "procedure")]
         # An unknown procedure gets an index beyond the columns, so that no recommendation can match it.
         beyond = len(vocabulary)
         truth = Ragged.from_lists([[beyond if i is None else i for i in dict.fromkeys(row)] for row in known])
-        found = evaluate(self._fitted.scorer.scores, self._known(X), truth, at=(5,))
-        return found.mean("f1")[5] / 100
-
-    def _scores(self, X: Lists) -> NDArray[np.float32]:
-        return self._fitted.scorer.scores(self._known(X))
+        rows = self._known(X)
+        if len(rows) != len(truth):
+            raise InputError(f"There are {len(rows)} lists of diagnoses but {len(truth)} of procedures.")
+        answered = np.flatnonzero(rows.lengths)
+        if not len(answered):
+            return 0.0
+        found = evaluate(self._fitted.scorer.scores, rows.take(answered), truth.take(answered), at=(5,))
+        return found.mean("f1")[5] / 100 * len(answered) / len(rows)
 
     @property
     def _fitted(self) -> Trained:
         if not hasattr(self, "trained_"):
-            raise InputError("This ProcedureRecommender has learned nothing yet: call fit first.")
+            raise _not_fitted("This ProcedureRecommender has learned nothing yet: call fit first.")
         return self.trained_
 
-    def _known(self, X: Lists) -> Ragged:
+    def _known(self, X: Stays) -> Ragged:
         vocabulary = self._fitted.cohort.diagnosis_vocabulary
         rows = [
             [index for code in codes if (index := vocabulary.get(code)) is not None]
-            for codes in _canonical(X, "diagnosis")
+            for codes in stay_lists(X, "diagnosis", getattr(self, "feature_names_in_", None))
         ]
-        empty = sum(not row for row in rows)
-        if empty:
-            raise InputError(f"{empty} of {len(rows)} stays have no diagnosis that the model knows.")
         return Ragged.from_lists(rows)
 
 
-def _canonical(lists: Lists, kind: Kind) -> list[list[str]]:
-    """Canonical codes, each once per stay."""
-    return [list(dict.fromkeys(resolve(code, kind) for code in codes)) for codes in lists]
+def _not_fitted(message: str) -> InputError:
+    """The error, which is also scikit-learn's own where scikit-learn is in use."""
+    if "sklearn" not in sys.modules:
+        return InputError(message)
+    from sklearn.exceptions import NotFittedError
+
+    both: type[InputError] = type("NotFittedError", (InputError, NotFittedError), {})
+    return both(message)

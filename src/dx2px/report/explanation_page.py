@@ -22,11 +22,11 @@ from dx2px.report.explanation_words import (
     reason_names,
     remarks,
     sent,
-    shortened,
     subtitle,
 )
 from dx2px.report.markup import Markup, document, el, resource, table
 from dx2px.scoring.segments import Doubles
+from dx2px.words import shortened
 
 STEPS = 32  # of heat
 LONGEST_HEADS = {"few": 80, "many": 60}  # characters of a title above its column
@@ -121,7 +121,10 @@ def _head(one: Procedure, explanation: Explanation, longest: int) -> Markup:
         if reason.share >= LEAST_SHARE
     ]
     reading = f"{name}: rank {one.rank} among all procedures{likely}. Because of {'; '.join(reasons)}."
-    shown = el("div", el("span", names.write(one.code), class_="code"), f" {shortened(one.title, longest)}")
+    others = [other.title for other in explanation.procedures]
+    shown = el(
+        "div", el("span", names.write(one.code), class_="code"), f" {shortened(one.title, longest, others)}"
+    )
     return el("th", shown, scope="col", tabindex="-1", data_name=name, data_reading=reading)
 
 
@@ -136,7 +139,7 @@ def _body(explanation: Explanation) -> list[Markup]:
     lines = [
         el(
             "tr",
-            _name(row),
+            _name(row, [other.title for other in rows]),
             el(
                 "td",
                 _bar(row.significance / longest, going[row.place]),
@@ -161,13 +164,13 @@ def _apart(words: str, procedures: int) -> Markup:
     return el("tr", el("th", words, colspan=str(2 + procedures)), class_="apart")
 
 
-def _name(row: Row) -> Markup:
+def _name(row: Row, titles: list[str]) -> Markup:
     name = row.name
     note = f" ({row.note})" if row.note else ""
     return el(
         "th",
         [el("span", row.code, class_="code"), " "] if row.code else None,
-        el("span", shortened(row.title, max(LONGEST_ROW - len(row.note), 20)), class_="title"),
+        el("span", shortened(row.title, max(LONGEST_ROW - len(row.note), 20), titles), class_="title"),
         el("span", row.note, class_="note") if row.note else None,
         scope="row",
         tabindex="-1" if row.place else "0",

@@ -15,9 +15,9 @@ from dx2px.report.explanation_words import (
     folded_words,
     names_of,
     remarks,
-    shortened,
     subtitle,
 )
+from dx2px.words import shortened
 
 SIZE, SMALL, LARGE = 8.5, 7.5, 13.0  # points
 MARGIN, GAP, BAR = 0.25, 0.14, 1.25  # inches, as all lengths below
@@ -88,10 +88,11 @@ class Sheet:
     @classmethod
     def of(cls, explanation: Explanation) -> Sheet:
         drawn, below = drawn_and_folded(explanation)
-        rows = [_fitted(row) for row in drawn]
+        rows = [_fitted(row, [other.title for other in drawn]) for row in drawn]
         known = [p for p in explanation.procedures if p.status == "known"]
         names = names_of(explanation)
-        heads = [(names.write(p.code), shortened(p.title, LONGEST_HEAD)) for p in known]
+        titles_above = [p.title for p in known]
+        heads = [(names.write(p.code), shortened(p.title, LONGEST_HEAD, titles_above)) for p in known]
         titles, bars, cells = _columns(rows)
         cell = WIDE if len(heads) <= FEW else NARROW
         room = cells - MARGIN - GAP
@@ -130,9 +131,9 @@ class Sheet:
         return self.apart + ROW * (len(self.rows) - self.used + bool(self.folded))
 
 
-def _fitted(row: Row) -> Row:
+def _fitted(row: Row, titles: list[str]) -> Row:
     longest = max(LONGEST_TITLE - round(0.7 * len(row.note)), 26)
-    return replace(row, title=shortened(row.title, longest), note=shortened(row.note, LONGEST_NOTE))
+    return replace(row, title=shortened(row.title, longest, titles), note=shortened(row.note, LONGEST_NOTE))
 
 
 def _row_width(row: Row) -> float:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dx2px.answers import Diagnosis, Explanation, PlanKind, Procedure
-from dx2px.answers.results import EvidenceRow
+from dx2px.answers import Diagnosis, PlanKind, Procedure
+from dx2px.answers.results import Answer, EvidenceRow
 from dx2px.codes import Notation
 
 HEADING = "How diagnoses lead to procedures"
@@ -40,7 +40,7 @@ class Row:
         return f"{self.code} {self.title}".strip()
 
 
-def rows_of(explanation: Explanation) -> list[Row]:
+def rows_of(explanation: Answer) -> list[Row]:
     """The rows of the plan, in its order."""
     names = names_of(explanation)
     used = [one for one in explanation.diagnoses if one.status != "unknown"]
@@ -53,7 +53,7 @@ def rows_of(explanation: Explanation) -> list[Row]:
     return rows
 
 
-def drawn_and_folded(explanation: Explanation) -> tuple[list[Row], list[Row]]:
+def drawn_and_folded(explanation: Answer) -> tuple[list[Row], list[Row]]:
     """The rows to draw, and the other evidence that counts for less than `LEAST` everywhere."""
     rows, mass = rows_of(explanation), explanation.plan.mass
     if mass is None:
@@ -68,7 +68,7 @@ def folded_words(folded: list[Row]) -> str:
     return f"below {percent(LEAST)} everywhere: {'; '.join(row.name for row in folded)}"
 
 
-def reason_names(explanation: Explanation) -> dict[str, str]:
+def reason_names(explanation: Answer) -> dict[str, str]:
     """How each diagnosis and each piece of other evidence is named as a reason, by its code."""
     names = names_of(explanation)
     found = {one.code: f"{names.write(one.code)} {one.title}" for one in explanation.diagnoses}
@@ -78,7 +78,7 @@ def reason_names(explanation: Explanation) -> dict[str, str]:
     return found
 
 
-def names_of(explanation: Explanation) -> Notation:
+def names_of(explanation: Answer) -> Notation:
     """How the codes of an explanation are written."""
     codes = [one.code for one in explanation.diagnoses]
     codes += [one.code for one in explanation.procedures]
@@ -86,14 +86,14 @@ def names_of(explanation: Explanation) -> Notation:
     return Notation.of(codes)
 
 
-def subtitle(explanation: Explanation) -> str:
+def subtitle(explanation: Answer) -> str:
     """Which plan of which method, over which codes."""
     codes = names_of(explanation).name
     plan = PLAN_NAMES[explanation.plan.kind]
     return " · ".join([plan, f"method {explanation.source.method}", *([f"{codes} codes"] if codes else [])])
 
 
-def remarks(explanation: Explanation) -> list[str]:
+def remarks(explanation: Answer) -> list[str]:
     """How to read the figure, how far to trust it, and which codes the model could not use."""
     plan, names = explanation.plan, names_of(explanation)
     texts = [plan.reading + (f" {PARTLY}" if plan.kind == "coupling" else ""), plan.faithfulness]
@@ -113,7 +113,7 @@ def remarks(explanation: Explanation) -> list[str]:
     return texts
 
 
-def sent(explanation: Explanation) -> list[float]:
+def sent(explanation: Answer) -> list[float]:
     """The part of each row's significance that goes to the procedures shown."""
     plan = explanation.plan
     if plan.mass is None or plan.kind != "coupling":
@@ -127,15 +127,6 @@ def percent(share: float) -> str:
     if share < 0.0005:
         return "< 0.1 %" if share > 0 else "0 %"
     return f"{100 * share:.1f} %" if share < 0.0995 else f"{100 * share:.0f} %"
-
-
-def shortened(text: str, longest: int) -> str:
-    """A text cut at a word, with an ellipsis, to so many characters."""
-    if len(text) <= longest:
-        return text
-    cut = text[: longest - 1].rstrip()
-    at_word = cut.rsplit(" ", 1)[0]
-    return (at_word if len(at_word) > longest // 2 else cut).rstrip(" ,;(") + "…"
 
 
 def _note(diagnosis: Diagnosis, names: Notation) -> str:

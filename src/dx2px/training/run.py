@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -161,13 +161,10 @@ class Trained:
         rows = stay_rows(self.scorer, stays)
         return reliability(self.calibration, self.scorer.scores, rows, stays.procedures)
 
-    def files(self) -> ModelFiles:
-        """Everything that a model folder keeps of this run."""
+    def answering(self) -> ModelFiles:
+        """What a model answers from, without the test results and the card."""
         settings = self.recommender.settings() | {"split": self.split_settings, DATA_KEY: self.data}
         diagnoses, procedures = self.lessons.counts
-        test, facts = self.evaluate("test"), told_facts(self.scorer, self.stays("test"))
-        codes = self.evaluate("test", "codes") if facts else None
-        measured = measured_record(test, self.reliability("test"), codes)
         return ModelFiles(
             method=self.recommender.method,
             settings=settings,
@@ -175,22 +172,29 @@ class Trained:
             procedures=self.cohort.procedure_vocabulary.codes,
             arrays=self.recommender.arrays(),
             history=history_table(self.recommender.history),
-            card=model_card(
-                self.cohort,
-                self.recommender,
-                self.split,
-                len(self.lessons),
-                measured,
-                subgroups(test, self.stays("test")),
-                self.notes,
-                None if layout_of(self.scorer) is None else facts,
-            ),
+            card="",
             diagnosis_counts=publishable(diagnoses),
             procedure_counts=publishable(procedures),
             split=self.split.to_bytes(),
             calibration=self.calibration,
-            measured=measured,
         )
+
+    def files(self) -> ModelFiles:
+        """Everything that a model folder keeps of this run."""
+        test, facts = self.evaluate("test"), told_facts(self.scorer, self.stays("test"))
+        codes = self.evaluate("test", "codes") if facts else None
+        measured = measured_record(test, self.reliability("test"), codes)
+        card = model_card(
+            self.cohort,
+            self.recommender,
+            self.split,
+            len(self.lessons),
+            measured,
+            subgroups(test, self.stays("test")),
+            self.notes,
+            None if layout_of(self.scorer) is None else facts,
+        )
+        return replace(self.answering(), card=card, measured=measured)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model folder, all or nothing.
