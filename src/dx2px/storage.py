@@ -15,11 +15,13 @@ import os
 import re
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from dx2px.errors import InputError
+
+PARQUET = (".parquet", ".pq")  # endings of Parquet files
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
@@ -28,6 +30,14 @@ def check_place(path: str | os.PathLike[str]) -> None:
     if final.is_dir():
         raise InputError(f"{final} is a folder: name a file to write.")
     check_home(final)
+
+
+def check_ending(path: str | os.PathLike[str], endings: Sequence[str], what: str) -> None:
+    """Raise an `InputError` if a file's name promises another format than what will be in it."""
+    final = Path(path)
+    if final.suffix.lower() not in endings:
+        shown = final.with_suffix(endings[0]).name
+        raise InputError(f"{what} {' or '.join(endings)}, not {final.name!r}: name it {shown}, for example.")
 
 
 def check_home(final: Path) -> None:

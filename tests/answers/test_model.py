@@ -149,8 +149,12 @@ def test_unknown_codes_are_reported_and_change_nothing(model: Model) -> None:
 
 
 def test_no_known_code_is_an_error_that_names_them(model: Model) -> None:
-    with pytest.raises(InputError, match=r"^The model knows none of these diagnoses: 599\.0, hello\.$"):
-        model.recommend(["599.0", "hello"])
+    with pytest.raises(InputError, match=r"^The model knows none of these diagnoses: 599\.0, qqqq\.$"):
+        model.recommend(["599.0", "qqqq"])
+    with pytest.raises(InputError, match=r"37\.22 is a procedure \(Left heart.*\), not a diagnosis"):
+        model.recommend("37.22")
+    with pytest.raises(InputError, match=r"did you mean 428\.0 Congestive heart failure"):
+        model.recommend("congestive heart failure")
     with pytest.raises(InputError, match="at least one code"):
         model.recommend([])
     with pytest.raises(InputError, match="at least 1, not 0"):

@@ -12,6 +12,7 @@ import pytest
 def test_words_find_codes_of_every_system(ask: Callable[..., Any]) -> None:
     done = ask("find", "heart", "failure")
     assert done.returncode == 0
+    assert "428.0" in done.stdout.splitlines()[3]  # the most used one
     assert "428.9" in done.stdout
     assert "I50.9" in done.stdout
     assert "ICD-10-CM diagnosis" in done.stdout
@@ -26,7 +27,9 @@ def test_a_kind_can_be_chosen(ask: Callable[..., Any], kind: str, found: bool) -
 
 def test_json_has_canonical_codes(ask: Callable[..., Any]) -> None:
     found = json.loads(ask("find", "hemodialysis", "--top", "1", "--json").stdout)
-    assert found == {"query": "hemodialysis", "codes": [{"code": "icd9pcs:3995", "title": "Hemodialysis"}]}
+    assert found["query"] == "hemodialysis"
+    assert [(one["code"], one["title"]) for one in found["codes"]] == [("icd9pcs:3995", "Hemodialysis")]
+    assert found["codes"][0]["stays"] > 1000  # of the package's model
     assert json.loads(ask("find", "qqqq", "--json").stdout)["codes"] == []
 
 
@@ -34,3 +37,36 @@ def test_nothing_found_is_not_an_error(ask: Callable[..., Any]) -> None:
     done = ask("find", "qqqq")
     assert (done.returncode, done.stdout) == (0, "")
     assert "No code matches 'qqqq'" in done.stderr
+
+
+def test_everyday_words_and_typing_mistakes_are_understood(ask: Callable[..., Any]) -> None:
+    for words, code in (("heart attack", "410.71"), ("C-section", "74.1"), ("broken hip", "820.21")):
+        assert code in ask("find", *words.split()).stdout.splitlines()[3]
+    done = ask("find", "diabetis")
+    assert "250.00" in done.stdout.splitlines()[3]
+    assert "Read as diabetes." in done.stderr
+    assert "E11" in ask("find", "sugar").stdout  # the other version is not crowded out
+
+
+def test_questions_may_be_asked_in_words(ask: Callable[..., Any]) -> None:
+    in_words = ask("recommend", "heart", "failure,", "diabetis", "585.6", "--json")
+    in_codes = ask("recommend", "428.0", "250.00", "585.6", "--json")
+    assert json.loads(in_words.stdout) == json.loads(in_codes.stdout)
+    assert "Read 'heart failure' as 428.0 Congestive heart failure, unspecified." in in_words.stderr
+    assert "Read 'diabetis' as 250.00" in in_words.stderr
+    assert "It may also be 428" in in_words.stderr
+
+
+def test_what_is_not_a_diagnosis_is_said_and_what_was_meant(ask: Callable[..., Any]) -> None:
+    alone = ask("recommend", "39.95")
+    assert (alone.returncode, alone.stdout) == (1, "")
+    assert "39.95 is a procedure (Hemodialysis), not a diagnosis." in alone.stderr
+    beside = ask("explain", "585.6", "39.95")
+    assert beside.returncode == 0
+    assert "39.95 is a procedure (Hemodialysis), not a diagnosis." in beside.stderr
+    longer = ask("recommend", "585.66")
+    assert longer.returncode == 0
+    assert "585.66 is in no list of codes: did you mean 585.6 End stage renal disease?" in longer.stderr
+    unfinished = ask("recommend", "585.6", "foo")  # a beginning of food and foot, but no word
+    assert "1 of 2 diagnoses is unknown to the model and not used: foo." in unfinished.stderr
+    assert "Read" not in unfinished.stderr

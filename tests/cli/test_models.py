@@ -115,7 +115,9 @@ def test_a_method_without_vectors_goes_the_same_way(folder: Path, tmp_path: Path
     refused = dx2px("export", "--model", model, "--out", tmp_path / "v.txt")
     assert refused.returncode == 1
     assert "have no vectors of codes" in refused.stderr
-    options = dx2px("train", folder / "C.parquet", "--method", "linear", "--dim", "3", "--out", model)
+    options = dx2px(
+        "train", folder / "C.parquet", "--method", "linear", "--dim", "3", "--out", model, "--overwrite"
+    )
     assert "--dim has no effect on the method linear: leave it out." in options.stderr
 
 
@@ -186,6 +188,72 @@ def test_neighbors_and_export(folder: Path, tmp_path: Path) -> None:
             == 0
         )
         assert (tmp_path / "v").read_bytes().startswith(start)
+
+
+def test_a_file_is_what_its_name_says(ask: Callable[..., Any], folder: Path, tmp_path: Path) -> None:
+    cohort = folder / "C.parquet"
+    for words, sentence in (
+        (["export", "--out", "v.bin"], "v.bin: end it in .parquet, .pq, .npz, .txt, .vec"),
+        (
+            ["export", "--out", "v.npz", "--format", "word2vec"],
+            "has the ending of npz, but --format says word2vec",
+        ),
+        (
+            ["score", cohort, "--out", "x.csv"],
+            "which ends in .parquet or .pq, not 'x.csv': name it x.parquet",
+        ),
+        (["synthesize", "--out", "c.csv"], "which ends in .parquet or .pq, not 'c.csv'"),
+        (["prepare", "nhds", "absent.txt", "--out", "c.json"], "not 'c.json': name it c.parquet"),
+    ):
+        done = ask(*words)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert sentence in done.stderr
+    assert not Path("x.csv").exists()
+
+
+def test_a_model_is_not_replaced_by_accident(ask: Callable[..., Any], folder: Path) -> None:
+    before = (folder / "model" / "weights.safetensors").read_bytes()
+    done = ask("train", folder / "C.parquet", "--out", folder / "model", *SMALL)
+    assert done.returncode == 1
+    assert "holds a model already: name another folder, or replace it with --overwrite" in done.stderr
+    assert (folder / "model" / "weights.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["prepare", "nhds", "{folder}/C.parquet", "--out"],
+        ["synthesize", "--out"],
+        ["describe", "{folder}/C.parquet", "--plot"],
+        ["train", "{folder}/C.parquet", "--out"],
+        ["evaluate", "nhds2010", "{folder}/C.parquet", "--plot"],
+        ["benchmark", "{folder}/C.parquet", "--out"],
+        ["sweep", "{folder}/C.parquet", "--over", "dim", "--out"],
+        ["faithfulness", "nhds2010", "{folder}/C.parquet", "--out"],
+        ["explain", "585.6", "--out"],
+        ["export", "--out"],
+        ["score", "{folder}/C.parquet", "--out"],
+        ["audit", "{folder}/C.parquet", "--out"],
+        ["report", "nhds2010", "{folder}/C.parquet", "--out"],
+        ["demo", "--out"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_place_that_cannot_be_written_is_said_before_the_work(
+    ask: Callable[..., Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    """Tests may run as root, whom permissions do not bind, so the system itself says no."""
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise PermissionError
+
+    monkeypatch.setattr("dx2px.storage.tempfile.TemporaryFile", refuse)
+    endings = {"describe": "x.png", "evaluate": "x.png", "explain": "x.png", "report": "x.html"}
+    out = tmp_path / "no" / endings.get(words[0], "x.parquet")
+    done = ask(*(word.format(folder=folder) for word in words), out)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"No permission to write in {tmp_path}." in done.stderr
+    assert not out.parent.exists()
 
 
 def test_training_options_reach_the_model(folder: Path, tmp_path: Path) -> None:

@@ -2,11 +2,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dx2px.codes import Hit, System, dictionary, find
+from dx2px.codes import Hit, System, Usage, dictionary, find, split
+from dx2px.codes.catalogue import under
+from dx2px.codes.everyday import meant
+from dx2px.codes.spelling import mistakes_in
+from dx2px.codes.tables import rows
+from dx2px.codes.word_index import words_of
 
 
 def codes(hits: list[Hit]) -> list[str]:
     return [hit.code for hit in hits]
+
+
+USED = Usage(
+    {"icd9cm:4280": 6000, "icd9cm:4289": 28, "icd9cm:41071": 1000, "icd9cm:41090": 2, "icd9pcs:741": 4000}
+)
 
 
 def naive(words: list[str], system: System) -> set[str]:
@@ -76,7 +86,7 @@ def test_letters_without_digits_are_read_as_a_word_first() -> None:
 @pytest.mark.parametrize("system", [System.ICD9CM, System.ICD9PCS])
 @pytest.mark.parametrize("query", ["heart fail", "acut", "unspecified chronic", "zzz", "knee repl"])
 def test_the_hits_are_exactly_those_of_the_definition(query: str, system: System) -> None:
-    found = find(query, system, limit=20_000)
+    found = find(query, system, limit=20_000, forgive=False)
     assert {hit.code for hit in found if hit.title.isascii()} == naive(query.split(), system)
 
 
@@ -111,3 +121,86 @@ def test_nothing_typed_or_nothing_known_gives_nothing(query: str) -> None:
 
 def test_the_same_query_gives_the_same_answer() -> None:
     assert find("pneum") == find("pneum")
+
+
+def test_common_codes_come_before_rare_ones_that_fit_better() -> None:
+    assert codes(find("heart fail", System.ICD9CM, 2)) != ["icd9cm:4280", "icd9cm:4289"]
+    assert codes(find("heart fail", System.ICD9CM, 2, usage=USED)) == ["icd9cm:4280", "icd9cm:4289"]
+    many = [
+        f"icd9cm:{bare}"
+        for bare, title in dictionary(System.ICD9CM).items()
+        if "unspecified" in title.lower()
+    ]
+    rare_but_used = Usage({many[-1]: 5})  # beyond those that are ranked in detail for their words
+    assert find("unspecified", System.ICD9CM, 1, usage=rare_but_used)[0].code == many[-1]
+    assert codes(find("428", System.ICD9CM, usage=USED)) == codes(find("428", System.ICD9CM))
+
+
+def test_a_version_without_counts_is_not_crowded_out() -> None:
+    versions = [split(code)[0].version for code in codes(find("heart attack", limit=8, usage=USED))]
+    assert versions.count(10) >= 2
+    assert versions[0] == 9
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("heart attack", "icd9cm:41071"),
+        ("Heart Att", "icd9cm:41071"),  # unfinished
+        ("hart attack", "icd9cm:41071"),  # hart begins Hartnup, but no title has both words
+        ("C-section", "icd9pcs:741"),
+    ],
+)
+def test_everyday_words_mean_codes(words: str, code: str) -> None:
+    assert find(words, limit=1, usage=USED)[0].code == code
+
+
+def test_everyday_words_come_before_titles_that_hold_them() -> None:
+    found = find("stroke", System.ICD9CM, 50)
+    assert found[0].code.startswith("icd9cm:434")
+    assert found[0].read_as == "stroke"
+    assert any("stroke" in hit.title.lower() and not hit.read_as for hit in found)
+    assert meant(["heart"]) is None  # only half of heartburn
+    assert meant(["heartbur"]) is not None
+    assert codes(find("broken hip", among=["icd9cm:82021", "icd9cm:4280"])) == ["icd9cm:82021"]
+
+
+def test_every_everyday_phrase_means_listed_codes_and_is_there_once() -> None:
+    phrases = [text for texts, _ in rows("everyday_words") for text in texts.split("; ")]
+    assert len({tuple(words_of(text)) for text in phrases}) == len(phrases) > 400
+    for texts, headings in rows("everyday_words"):
+        for heading in headings.split():
+            system, bare = split(heading)
+            assert under(bare, system), (texts, heading)
+    for text in phrases:
+        assert find(text, limit=1), text
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant_word"),
+    [
+        ("diabetis", "diabetes"),
+        ("pnuemonia", "pneumonia"),
+        ("haemorrhage", "hemorrhage"),
+        ("fractur of patela", "patella"),
+    ],
+)
+def test_typing_mistakes_are_forgiven_where_nothing_fits(typed: str, meant_word: str) -> None:
+    found = find(typed, System.ICD9CM)
+    assert found
+    assert all(meant_word in hit.read_as for hit in found)
+    assert find(typed, System.ICD9CM, forgive=False) == []
+
+
+@given(st.text("abc", max_size=6), st.text("abc", max_size=6))
+def test_none_and_one_mistake_are_what_changing_a_letter_says(typed: str, word: str) -> None:
+    goals = {word[:length] for length in range(len(word) + 1)}
+    assert (mistakes_in(typed, word) == 0) == (typed in goals)
+    assert (mistakes_in(typed, word) <= 1) == (typed in goals or not goals.isdisjoint(_changes(typed)))
+
+
+def _changes(text: str) -> set[str]:
+    cuts = [(text[:k], text[k:]) for k in range(len(text) + 1)]
+    lost = {a + b[1:] for a, b in cuts if b}
+    swapped = {a + b[1] + b[0] + b[2:] for a, b in cuts if len(b) > 1}
+    return lost | swapped | {a + c + b[k:] for a, b in cuts for c in "abc" for k in (0, 1)}

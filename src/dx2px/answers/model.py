@@ -18,7 +18,7 @@ from dx2px.answers.lookup import Found, Lookup, ambiguous
 from dx2px.answers.mapping import map_codes
 from dx2px.answers.shipped import ProcedureSystem, model_path
 from dx2px.answers.stay import Stay, merged, no_vectors, own_kind, plan_of
-from dx2px.codes import Notation, System, dotted
+from dx2px.codes import Hit, Kind, Notation, System, Usage, dotted
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CodeError, InputError, ModelError, OtherVersionError, UnknownCodesError
 from dx2px.ragged import Index, Ragged
@@ -31,7 +31,8 @@ from dx2px.scoring.ranking import top_l
 from dx2px.scoring.scorer import Scorer
 from dx2px.scoring.segments import Doubles, directions
 
-_NAMED = 10  # codes that an error message names at most
+_NAMED, _ADVISED = 10, 3  # codes that an error message names at most, and says more about
+_PLURALS: dict[Kind, str] = {"diagnosis": "diagnoses", "procedure": "procedures"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,7 +294,7 @@ class Model:
         cover: results.Coverage | None = None,
     ) -> results.Explanation:
         """The one way from a stay and a choice of procedures to an answer."""
-        known = _usable(asked, "procedures")
+        known = self._usable(asked, "procedure")
         first = known if with_reasons is None else known[:with_reasons]
         plan = plan_of(self.files, stay, [index for found in first for index in found.members], choice)
         explained = {one.code: one for one in stay.explained(known, plan)}
@@ -348,7 +349,7 @@ class Model:
             raise InputError(
                 "Every procedure that the model knows is coded already: nothing is left to find."
             )
-        used = _usable(asked, "diagnoses", mapping)
+        used = self._usable(asked, "diagnosis", mapping)
         rows, scorer, vectors = self.rows_of(used, about)
         place, further = answer_rows(layout := layout_of(scorer), rows.values)
         mu = merged(scorer.significance(rows).astype(np.float64), place)
@@ -398,6 +399,29 @@ class Model:
         names = [evidence_row(layout, row, self.procedures).code for row in further] if layout else []
         return Support(merged(shares, place), tuple(names))
 
+    def find(self, text: str, kind: Kind = "diagnosis", top: int = 10) -> list[Hit]:
+        """Codes by code, words, everyday words (`heart attack`) or in spite of typing mistakes (`diabetis`).
+
+        Args:
+            text: What was typed, finished or not.
+            kind: `diagnosis` or `procedure`.
+            top: How many codes.
+
+        Returns:
+            Codes that the model knows first; better fits and more used codes at the top.
+        """
+        from dx2px.answers.finding import find_codes
+
+        return find_codes(self, text, kind, top)
+
+    @cached_property
+    def usage(self) -> Usage:
+        """In how many training stays each code is, for searches; empty if the model does not say."""
+        files = self.files
+        counted = ((files.diagnoses, files.diagnosis_counts), (files.procedures, files.procedure_counts))
+        known = [zip(codes, stays, strict=True) for codes, stays in counted if stays is not None]
+        return Usage({code: stays for pairs in known for code, stays in pairs})
+
     @cached_property
     def layout(self) -> EvidenceLayout | None:
         """What the model takes as evidence besides diagnoses; None if nothing."""
@@ -432,6 +456,24 @@ class Model:
         members = calibration.members(stay.probabilities[None, :], coverage)[0] & np.isfinite(stay.scores)
         return results.Coverage(coverage, int(members.sum()), calibration.threshold(coverage)), members
 
+    def _usable(
+        self, asked: Sequence[Found], kind: Kind, mapping: Sequence[results.Mapped] = ()
+    ) -> list[Found]:
+        """The codes that are known or backed off; an error if there are none, with what was probably meant."""
+        used, what = [found for found in asked if found.status != "unknown"], _PLURALS[kind]
+        if not asked:
+            raise InputError(f"No {what} were given: write at least one code.")
+        if not used:
+            from dx2px.answers.advice import advice
+
+            meant = [sentence for found in asked[:_ADVISED] if (sentence := advice(self, found.code, kind))]
+            typed = {target: one.code for one in mapping for target in one.to}
+            names: list[Found | str] = [typed.get(found.code, found) for found in asked]
+            raise UnknownCodesError(
+                " ".join([f"The model knows none of these {what}: {_shown(names)}.", *meant])
+            )
+        return used
+
     def _vectors(self, name: str) -> NDArray[np.float32]:
         if name not in self.files.arrays:
             raise no_vectors(self.files.method)
@@ -454,20 +496,6 @@ def _stays(counts: Sequence[int] | None, found: Found) -> int | None:
 
 def _unexplained(found: Found) -> results.Procedure:
     return results.Procedure(found.code, found.title, found.status)
-
-
-def _usable(asked: Sequence[Found], what: str, mapping: Sequence[results.Mapped] = ()) -> list[Found]:
-    """The codes that are known or backed off; an error if there are none."""
-    used = [found for found in asked if found.status != "unknown"]
-    if not asked:
-        raise InputError(f"No {what} were given: write at least one code.")
-    if not used:
-        typed = {target: one.code for one in mapping for target in one.to}
-        names: list[Found | str] = [typed.get(found.code, found) for found in asked]
-        raise UnknownCodesError(
-            f"The model knows none of these {what}: {_shown(names)}. `dx2px find` looks codes up by words."
-        )
-    return used
 
 
 def _listed(codes: str | Sequence[str]) -> Sequence[str]:

@@ -26,7 +26,7 @@ from dx2px.answers.model import Model
 from dx2px.answers.population import COLUMNS, STAYS, check_columns, facts_of, score_batches
 from dx2px.errors import CohortError, InputError
 from dx2px.scoring.identity import fingerprint
-from dx2px.storage import check_place
+from dx2px.storage import PARQUET, check_ending, check_place
 from dx2px.version import __version__
 
 PART = 4 * STAYS  # stays in a part and in a row group
@@ -86,6 +86,7 @@ def score_file(
     """
     stays = StayFile(source, facts=facts_of(model))
     final = Path(out).absolute()
+    check_ending(final, PARQUET, "The answers are a Parquet file, which ends in")
     check_output(final, stays)
     key = {
         "version": __version__,

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from dx2px.cli.console import print_table, remark
 from dx2px.codes import Notation
-from dx2px.words import counted
+from dx2px.words import counted, shortened
 
 if TYPE_CHECKING:
     from dx2px.answers import Diagnosis, Explanation, Mapped, Neighbors, Plan, Procedure, Recommendation
     from dx2px.answers.results import Answer, EvidenceRow
 
+LONGEST = 36  # characters of a title beside its numbers
 WIDEST = 8  # procedures side by side on a terminal
 FIRST = 3  # codes of a family that are named
 REASONS = 3  # diagnoses named per procedure, at most
@@ -80,7 +81,7 @@ def _show_diagnoses(found: Answer) -> None:
     """The diagnoses and, in a table of its own, what else the model knew; a background of no weight is left out."""
     notation = Notation.of(one.code for one in found.diagnoses)
     rows = [
-        [notation.write(one.code), _named(one), _significance(one), _stays(one.stays)]
+        [notation.write(one.code), _named(one), _significance(one), shown_stays(one.stays)]
         for one in found.diagnoses
     ]
     columns = [notation.heading, "title", "significance", "stays"]
@@ -98,7 +99,7 @@ def _show_diagnoses(found: Answer) -> None:
         print_table("Other evidence", ["", "", "significance"], others)
 
 
-def _stays(number: int | None) -> str:
+def shown_stays(number: int | None) -> str:
     """Training stays with a code; small numbers are blurred."""
     return "–" if number is None else f"{number:,}" if number > BLURRED else f"≤ {BLURRED}" if number else "0"
 
@@ -148,8 +149,9 @@ def _show_plan(found: Explanation, known: Sequence[Procedure]) -> None:
         *((notation.write(one.code), _named(one), one.significance) for one in diagnoses),
         *((_KINDS[one.kind], one.title, one.significance) for one in further),
     ]
+    titles = [title for _, title, _ in heads]
     rows = [
-        [code, title, f"{significance:.3f}", *(f"{part:.3f}" for part in row)]
+        [code, shortened(title, LONGEST, titles), f"{significance:.3f}", *(f"{part:.3f}" for part in row)]
         for (code, title, significance), row in zip(heads, mass, strict=True)
     ]
     columns = [notation.heading, "title", "μ", *(across.write(one.code) for one in known)]

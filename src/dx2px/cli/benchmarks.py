@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dx2px.cli.benchmark_tables import show_benchmark, show_sweep
 from dx2px.cli.board import board
-from dx2px.cli.console import print_text, remark, sleep_while_waiting
+from dx2px.cli.console import check_folder, remark, sleep_while_waiting
 from dx2px.cli.learning import SplitName, check_cohorts
 from dx2px.errors import InputError
 from dx2px.words import counted
@@ -53,6 +54,7 @@ def benchmark(
     if not files:
         raise InputError("Name at least one cohort file.")
     check_cohorts(*files)
+    check_folder(out)
     from dx2px.lab.benchmark import plan
     from dx2px.lab.benchmark.files import write_benchmark
     from dx2px.lab.recipe import load_recipe
@@ -64,7 +66,8 @@ def benchmark(
     planned = plan(files, config, out)
     failed = run_jobs(planned, jobs, "benchmark")
     published = _published(loaded, files) if loaded else None
-    _show(write_benchmark(planned, out, against or config.methods[-1], published))
+    rows = write_benchmark(planned, out, against or config.methods[-1], published)
+    show_benchmark(rows, published or {})
     finish(failed, out)
 
 
@@ -84,13 +87,14 @@ def sweep(
     """
     sleep_while_waiting()
     check_cohorts(cohort)
+    check_folder(out)
     from dx2px.lab.benchmark.files import write_sweep
     from dx2px.lab.benchmark.sweep import SweepConfig, plan_sweep
 
     grid = tuple(_number(over.value, text) for text in values.split(",")) if values else ()
     planned = plan_sweep(cohort, SweepConfig(over.value, method, grid, folds, run_folds), out)
     failed = run_jobs([job for some in planned.values() for job in some], jobs, f"sweep over {over.value}")
-    _show(write_sweep(over.value, planned, out))
+    show_sweep(over.value, write_sweep(over.value, planned, out))
     finish(failed, out)
 
 
@@ -135,11 +139,6 @@ def run_jobs(jobs: list[Job], workers: int, what: str) -> list[Failure]:
         )
     with board(what) as tell:
         return run_all(jobs, workers, tell)
-
-
-def _show(table: str | None) -> None:
-    if table is not None:
-        print_text(table)
 
 
 def finish(failures: list[Failure], out: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dx2px.cli.console import AsJson, counting, print_json, print_table, refuse_options, remark, working
-from dx2px.storage import check_place
+from dx2px.storage import PARQUET, check_ending, check_place
 from dx2px.words import counted
 
 if TYPE_CHECKING:
@@ -180,6 +180,7 @@ def prepare(
     versions = {"icd": icd, "icd_diagnoses": icd_diagnoses, "icd_procedures": icd_procedures}
     named |= {name: version.value if version else None for name, version in versions.items()}
     options = SourceOptions(**named)
+    check_ending(out, PARQUET, "A cohort is a Parquet file, which ends in")
     with working(f"prepare {source.value}") as say:
         prepared = run(
             source.value,
@@ -237,6 +238,7 @@ def synthesize(
     config = replace(
         PRESETS[preset.value], **{name: value for name, value in asked.items() if value is not None}
     )
+    check_ending(out, PARQUET, "A cohort is a Parquet file, which ends in")
     with counting("synthesize", config.stays) as show_done:
         summary = run(out, config, seed, show_done)
     remark(
@@ -341,7 +343,8 @@ def _show_prepared(prepared: Prepared, as_json: bool) -> None:
         remark(f"Note: {note}")
     for warning in prepared.warnings:
         remark(f"Warning: {warning}")
-    remark(f"The cohort is in {prepared.path}, the rejected entries in {prepared.rejects_path}.")
+    rejects = f", the rejected entries in {prepared.rejects_path}" if sum(counts.rejected.values()) else ""
+    remark(f"The cohort is in {prepared.path}{rejects}.")
 
 
 def _names(text: str | None) -> tuple[str, ...]:

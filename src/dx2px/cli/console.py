@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
 
 import typer
 
+from dx2px.cli.tables import print_table as print_table
 from dx2px.errors import InputError
+from dx2px.storage import check_home
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl+C stopped
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
@@ -29,6 +31,13 @@ def refuse_options(options: Iterable[str], whom: str) -> None:
         raise InputError(f"{', '.join(given)} {verb} no effect on {whom}: leave {them} out.")
 
 
+def check_folder(out: Path) -> None:
+    """An `InputError` if nothing can be written into a folder, before the work whose results go there."""
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file; the results need a folder.")
+    check_home(out / "results")
+
+
 def remark(message: str) -> None:
     """Print something the user should know, apart from the result."""
     typer.echo(message, err=True)
@@ -38,36 +47,6 @@ def print_json(value: Any) -> None:
     """Print a value as JSON and nothing else; in ASCII if the terminal cannot show every character."""
     plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
     typer.echo(json.dumps(value, indent=2, ensure_ascii=plain, allow_nan=False))
-
-
-def print_table(
-    title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, codes: Sequence[int] = ()
-) -> None:
-    """Print a table; columns of numbers are aligned to the right, except `codes`, which only look like numbers."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    body = [[_shown(cell) for cell in row] for row in rows]
-    numbers = [
-        place not in codes and all(_is_number(row[place]) for row in body) for place in range(len(columns))
-    ]
-    # Text objects, because rich would read brackets in codes and titles as its markup.
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for place, name in enumerate(columns):
-        table.add_column(Text(name), justify="right" if numbers[place] else "left", no_wrap=numbers[place])
-    for row in body:
-        table.add_row(*map(Text, row))
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
-    if title:
-        console.print(Text(title), soft_wrap=True)
-    console.print(table)
-
-
-def print_text(text: str) -> None:
-    """Print text as it is."""
-    typer.echo(text)
 
 
 @contextmanager
@@ -160,18 +139,6 @@ def _tenths(what: str, total: int) -> Any:
             remark(f"{what}: {done:,} of {total:,}")
 
     return show
-
-
-def _shown(cell: Any) -> str:
-    if cell is None:
-        return "–"
-    if isinstance(cell, float):
-        return f"{cell:,.2f}"
-    return f"{cell:,}" if isinstance(cell, int) else str(cell)
-
-
-def _is_number(text: str) -> bool:
-    return re.sub(r"[,.%<\s]", "", text.replace("–", "0")).isdigit()
 
 
 @contextmanager

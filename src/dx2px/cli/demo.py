@@ -12,7 +12,7 @@ import typer
 
 from dx2px.cli import cohorts, learning, reporting
 from dx2px.cli.answers import NOT_ADVICE, show_recommendation
-from dx2px.cli.console import remark
+from dx2px.cli.console import check_folder, remark
 
 QUESTIONS = {
     "A broken hip, with heart failure": ["820.21", "428.0", "401.9", "V43.64"],
@@ -39,6 +39,7 @@ def demo(
     It asks the model in the package, then makes synthetic stays, learns a model from them and explains one stay.
     """
     _check_installed()
+    check_folder(out)
     cohort, model, figure, page = (
         out / name for name in ("small.parquet", "model", "explanation.png", "report.html")
     )
@@ -48,7 +49,7 @@ def demo(
     cohorts.synthesize(out=cohort, stays=stays)
     cohorts.describe(cohort, plot=out / "histograms.png", top=LISTED)
     remark("\n3. A model learns from them. The test stays are not used for learning.")
-    learning.train(context, cohort, out=model)
+    learning.train(context, cohort, out=model, overwrite=True)
     remark("\n4. The model explains one of the test stays.")
     _explain_stay(cohort, model, figure)
     remark("5. One page reports on all of it.")

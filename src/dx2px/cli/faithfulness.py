@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dx2px.cli.console import print_table, remark, sleep_while_waiting, working
-from dx2px.errors import InputError
+from dx2px.cli.console import check_folder, print_table, remark, sleep_while_waiting, working
 from dx2px.words import counted
 
 if TYPE_CHECKING:
@@ -43,8 +42,7 @@ def faithfulness(
     from dx2px.lab.faithfulness.markdown import markdown
     from dx2px.storage import write_text
 
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{out} is a file; the results need a folder.")
+    check_folder(out)
     subjects = [_subject(model) for model in models]
     with working("faithfulness") as say, _unconverged_in_one_remark():
         record = study(subjects, cohort, StudyConfig(samples, seed), say)

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from dx2px.cli.answers import shown_stays
 from dx2px.cli.console import AsJson, print_json, print_table, remark
+from dx2px.cli.models import ModelOption, load_model
 
 KindName = StrEnum("KindName", ["diagnosis", "procedure"])
 
@@ -16,22 +18,25 @@ def find(
     words: Annotated[
         list[str],
         typer.Argument(
-            metavar="WORDS", help="Words of the title, whole or just begun, or the start of a code."
+            metavar="WORDS",
+            help="Words of the title, everyday words, or the start of a code; unfinished is fine.",
         ),
     ],
     kind: Annotated[
         KindName | None, typer.Option(help="Only diagnoses, or only procedures.", show_default="both")
     ] = None,
     top: Annotated[int, typer.Option(help="How many codes to list, best matches first.", min=1)] = 10,
+    model: ModelOption = None,
     json: AsJson = False,
 ) -> None:
     """Look up ICD codes by words or by the start of a code.
 
-    It searches ICD-9-CM, ICD-10-CM and ICD-10-PCS.
+    It searches ICD-9-CM, ICD-10-CM and ICD-10-PCS, knows everyday words and forgives typing mistakes. Codes that the
+    model saw in many stays come first.
 
     \b
     Examples:
-      dx2px find heart failure
+      dx2px find heart attack
       dx2px find hemodial --kind procedure
       dx2px find 585
     """
@@ -40,13 +45,22 @@ def find(
 
     asked = " ".join(words)
     systems = [system for system in System if kind is None or system.kind == kind.value]
-    hits = search(asked, systems, top)
+    usage = load_model(model).usage
+    hits = search(asked, systems, top, usage=usage)
     if json:
-        found = [{"code": hit.code, "title": hit.title} for hit in hits]
+        found = [{"code": hit.code, "title": hit.title, "stays": usage.stays.get(hit.code)} for hit in hits]
         print_json({"query": asked, "codes": found})
         return
     if not hits:
         remark(f"No code matches {asked!r}: try fewer words, or only their first letters.")
         return
-    rows = [[dotted(hit.code), split(hit.code)[0].label, hit.title] for hit in hits]
-    print_table("", ["code", "system", "title"], rows, codes=(0,))
+    rows = [
+        [dotted(hit.code), split(hit.code)[0].label, hit.title, shown_stays(usage.stays.get(hit.code))]
+        for hit in hits
+    ]
+    print_table("", ["code", "system", "title", "stays"], rows, codes=(0,))
+    readings = dict.fromkeys(
+        hit.read_as for hit in hits if hit.read_as and hit.read_as.lower() != asked.lower()
+    )
+    if readings:
+        remark(f"Read as {' or '.join(readings)}.")

@@ -71,6 +71,9 @@ def train(
         bool,
         typer.Option("--resume", help="Continue from the checkpoint of an interrupted run, if there is one."),
     ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the model that OUT holds, if there is one.")
+    ] = False,
     evidence: Annotated[
         EvidenceName,
         typer.Option(
@@ -198,17 +201,20 @@ def train(
     Examples:
       dx2px train C.parquet --out MODEL
       dx2px train C.parquet --out MODEL --resume
+      dx2px train C.parquet --out MODEL --overwrite
       dx2px train C.parquet --out PAPER --method e+sa+ma --epochs 25 --seed 1
     """
     sleep_while_waiting()
     check_cohorts(cohort)
-    from dx2px.methods import learner_class
     from dx2px.scoring.folder import check_destination
+
+    check_destination(out)
+    _check_free(out, overwrite, resume)
+    from dx2px.methods import learner_class
     from dx2px.training.learned import LearnedModel
     from dx2px.training.recipe import card_notes
     from dx2px.training.run import SplitConfig
 
-    check_destination(out)
     _check_threads(threads)
     by: Any = split_by.value if split_by else None
     split = SplitConfig(by=by, folds=folds, fold=fold)
@@ -248,6 +254,13 @@ def train(
     if in_loop:
         _save_curves(out)
     remark(f"The model is in {out}.")
+
+
+def _check_free(out: Path, overwrite: bool, resume: bool) -> None:
+    """An `InputError` if a model would be replaced; a run that is resumed may have written it."""
+    continued = resume and out.with_name(f"{out.name}.checkpoint").exists()
+    if out.is_dir() and any(out.iterdir()) and not overwrite and not continued:
+        raise InputError(f"{out} holds a model already: name another folder, or replace it with --overwrite.")
 
 
 def _check_threads(threads: int | None) -> None:

@@ -17,9 +17,11 @@ from dx2px.storage import check_place
 if TYPE_CHECKING:
     from dx2px.answers import Explanation, Model
     from dx2px.answers.facts import Facts
+    from dx2px.answers.results import Answer
 
 FormatName = StrEnum("FormatName", ["word2vec", "parquet", "npz"])
 PcsName = StrEnum("PcsName", ["icd9pcs", "icd10pcs"])
+FORMATS = {".parquet": "parquet", ".pq": "parquet", ".npz": "npz", ".txt": "word2vec", ".vec": "word2vec"}
 PlanName = StrEnum("PlanName", ["own", "transport"])
 Theme = StrEnum("Theme", ["light", "dark"])
 SexName = StrEnum("SexName", ["F", "M"])
@@ -66,7 +68,9 @@ Coded = Annotated[
 ]
 Codes = Annotated[
     list[str] | None,
-    typer.Argument(metavar="CODES", help="Diagnoses, written as 428.0, 4280 or icd9cm:4280."),
+    typer.Argument(
+        metavar="CODES", help="Diagnoses, written as 428.0, 4280 or icd9cm:4280, or in words: heart failure."
+    ),
 ]
 
 
@@ -132,13 +136,13 @@ def recommend(
             "Give --top or --coverage, not both: the coverage decides how many procedures there are."
         )
     facts = _facts(principal, age, sex, admission, coded)
-    diagnoses = _split(codes or [])
-    asked_model = _model_for(diagnoses, facts, model, answer_in)
-    found = asked_model.recommend(diagnoses, top or 5, coverage=coverage, map=map, **facts)
+    loaded = _model_for(_split(codes or []), facts, model, answer_in)
+    found = loaded.recommend(_read(loaded, codes), top or 5, coverage=coverage, map=map, **facts)
     if json:
         print_json(found.to_dict())
     else:
         show_recommendation(found)
+        _advise(loaded, found)
         remark(NOT_ADVICE)
 
 
@@ -181,9 +185,8 @@ def explain(
         _check_explanation(out)
     asked = _split([procedures]) if procedures else None
     facts = _facts(principal, age, sex, admission, coded)
-    diagnoses = _split(codes or [])
-    asked_model = _model_for(diagnoses, facts, model, answer_in)
-    found = asked_model.explain(diagnoses, asked, top, map=map, plan=plan.value, **facts)  # type: ignore[arg-type]
+    loaded = _model_for(_split(codes or []), facts, model, answer_in)
+    found = loaded.explain(_read(loaded, codes), asked, top, map=map, plan=plan.value, **facts)  # type: ignore[arg-type]
     if out is not None:
         _save_explanation(found, out, theme)
         remark(f"The explanation is in {out}. {NOT_ADVICE}")
@@ -191,7 +194,28 @@ def explain(
         print_json(found.to_dict())
     elif out is None:
         show_explanation(found)
+        _advise(loaded, found)
         remark(NOT_ADVICE)
+
+
+def _read(model: Model, codes: list[str] | None) -> list[str]:
+    """The diagnoses of a question; a remark says which code words were read as."""
+    from dx2px.answers.advice import read_words
+
+    read, readings = read_words(model, codes or [])
+    for one in readings:
+        remark(one.sentence)
+    return read
+
+
+def _advise(model: Model, found: Answer) -> None:
+    """What was probably meant by diagnoses that the model could not use, or that are in no list."""
+    from dx2px.answers.advice import advice, listed_beginning
+
+    for one in found.diagnoses:
+        doubtful = one.status == "unknown" or (one.stand_in is not None and listed_beginning(one.code))
+        if doubtful and (sentence := advice(model, one.code)):
+            remark(sentence)
 
 
 def _facts(
@@ -248,7 +272,8 @@ def export(
     format: Annotated[  # noqa: A002
         FormatName | None,
         typer.Option(
-            help="Format of the file.", show_default="from its ending, .parquet or .npz; else word2vec"
+            help="Format of the file.",
+            show_default="from its ending: .parquet, .npz, .txt or .vec (word2vec)",
         ),
     ] = None,
 ) -> None:
@@ -256,9 +281,20 @@ def export(
     from dx2px.answers import export as write
 
     check_place(out)
-    by_ending = {".parquet": "parquet", ".npz": "npz"}.get(out.suffix.lower(), "word2vec")
-    write(load_model(model), out, format.value if format else by_ending)  # type: ignore[arg-type]
+    write(load_model(model), out, _format(out, format))  # type: ignore[arg-type]
     remark(f"The vectors are in {out}.")
+
+
+def _format(out: Path, asked: FormatName | None) -> str:
+    """The format of a file of vectors; its ending may say nothing, but not something else."""
+    promised = FORMATS.get(out.suffix.lower())
+    if asked is None and promised is None:
+        raise InputError(f"{out.name}: end it in {', '.join(FORMATS)}, or say what it is with --format.")
+    if asked is not None and promised not in (None, asked.value):
+        raise InputError(
+            f"{out.name} has the ending of {promised}, but --format says {asked.value}: change one."
+        )
+    return asked.value if asked else str(promised)
 
 
 def _model_record(name: str, model: Model) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import typer
 from dx2px.cli.answers import NOT_ADVICE
 from dx2px.cli.console import INTERRUPTED, counting, remark
 from dx2px.cli.models import ModelOption, load_model
+from dx2px.storage import PARQUET, check_ending, check_place
 from dx2px.words import counted
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ def score(
     """
     from dx2px.answers.population_file import StayFile, score_file
 
+    check_ending(out, PARQUET, "The answers are a Parquet file, which ends in")
+    check_place(out)
     loaded = load_model(model)
     try:
         with counting("score", StayFile(stays).rows) as show_done:

@@ -21,6 +21,7 @@ from dx2px.codes.shown import Notation, shown_code
 from dx2px.codes.systems import Kind, System
 from dx2px.codes.text import clean, dotted, has_shape, normalize, resolve, split
 from dx2px.codes.titles import Title, title
+from dx2px.codes.usage import Usage
 
 __all__ = [
     "Equivalence",
@@ -30,6 +31,7 @@ __all__ = [
     "Repair",
     "System",
     "Title",
+    "Usage",
     "ancestors",
     "category",
     "chapter",

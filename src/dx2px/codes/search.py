@@ -1,35 +1,37 @@
-"""Type-ahead search of the listed codes, by the start of the code or by the first letters of words in the title.
+"""Search of the listed codes as people type: by code, by words of the title, by everyday words, despite mistakes.
 
-Each system's index is built once, when first searched. Titles are numbered from shortest to longest, and the postings
-(word, title) are sorted by word. So all titles with a word that begins with the typed letters are one slice of the
-postings, and even a single letter is answered in a few vectorised steps.
+A code ranks by how well it fits what was typed and by how often it is used, if a `Usage` says so. Everyday words come
+before words of titles. Typing mistakes are forgiven only where nothing fits what was typed.
 """
 
-import re
-import unicodedata
-from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
-from functools import cache
-from itertools import chain, islice
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from heapq import nlargest
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from dx2px.codes.catalogue import dictionary, under
+from dx2px.codes.everyday import Phrase, meant, meant_in_spite_of_mistakes
+from dx2px.codes.spelling import spelling_of
 from dx2px.codes.systems import System
-from dx2px.codes.text import clean, dot_fits
+from dx2px.codes.text import clean, dot_fits, split
+from dx2px.codes.usage import Usage
+from dx2px.codes.word_index import WordIndex, index_of, words_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 # A match by code ranks above every match by title. Titles rank by where the typed words are in them, then by length.
-_EXACT_CODE, _CODE_PREFIX, _WORDS, _LETTERS_OF_CODE = 4.0, 3.0, 1.0, 0.5
+# How common a code is adds from 0 to 1: enough to outweigh that a rare code's title opens with the typed words.
+_EXACT_CODE, _CODE_PREFIX, _EVERYDAY, _WORDS, _LETTERS_OF_CODE = 4.0, 3.0, 2.0, 1.0, 0.5
 _OPENING, _IN_ORDER, _WHOLE_WORDS = 0.5, 0.25, 0.125
+_NEXT_HEADING = 0.1  # less for each heading of an everyday phrase after the first
 
 _RANKED = (
-    300  # rank at least this many matches in detail: those that open with the first word, then the shortest
+    300  # matches that are ranked in detail: those that open with the first word, the shortest, the most used
 )
-_AFTER_LETTERS = "\U0010ffff"
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,13 @@ class Hit:
         code: The canonical code.
         title: Its title.
         score: How well it matches; higher is better.
+        read_as: What the query was read as, if it was everyday words or had a typing mistake; else empty.
     """
 
     code: str
     title: str
     score: float
+    read_as: str = ""
 
 
 def find(
@@ -52,67 +56,151 @@ def find(
     systems: Iterable[System] | System | None = None,
     limit: int = 20,
     among: Collection[str] | None = None,
+    usage: Usage | None = None,
+    forgive: bool = True,
 ) -> list[Hit]:
     """The listed codes that match what has been typed so far, best first.
 
-    A query matches a code that begins with it (`428`, `428.0`, `i50.2`), or a title in which each word of the
-    query begins some word (`heart fail`).
+    A query matches a code that begins with it (`428`, `428.0`, `i50.2`), a title in which each word of the query begins
+    some word (`heart fail`), or what everyday words mean (`heart attack`). If nothing fits, typing mistakes are
+    forgiven (`diabetis`).
 
     Args:
         query: What has been typed.
         systems: The system or systems to search; all four by default.
         limit: How many codes to return at most.
         among: Canonical codes to restrict the search to, such as a vocabulary.
+        usage: How often codes are used; common ones come first.
+        forgive: Whether to forgive typing mistakes if nothing fits.
 
     Returns:
         Code, title and score of each match.
     """
     chosen = [systems] if isinstance(systems, System) else list(systems if systems is not None else System)
     kept = among if among is None or isinstance(among, Set | Mapping) else frozenset(among)
-    hits = [hit for system in chosen for hit in _find_in(query, system, max(limit, 0), kept)]
-    return sorted(hits, key=lambda hit: -hit.score)[: max(limit, 0)]
+    search = _Search(max(limit, 0), kept, usage)
+    words = words_of(query)
+    hits = [hit for system in chosen for hit in search.by_code_and_words(query, words, system)]
+    if not hits and words and forgive:
+        hits = search.despite_mistakes(words, chosen)
+    ranked = sorted(hits, key=lambda hit: -hit.score)
+    return ranked[: search.limit] if usage is None else _with_every_version(ranked, search.limit)
 
 
-def _find_in(query: str, system: System, limit: int, among: Collection[str] | None) -> list[Hit]:
-    by_code = list(islice(_by_code(query, system, among), limit))
-    known = {hit.code for hit in by_code}
-    by_words = _by_words(query, system, among, 2 * limit)
-    return by_code + [hit for hit in by_words if hit.code not in known]
+def _with_every_version(ranked: Sequence[Hit], limit: int) -> list[Hit]:
+    """The best hits, with a quarter of the places for each ICD version: stays are counted in one of them only."""
+    versions: dict[int, list[Hit]] = {}
+    for hit in ranked:
+        versions.setdefault(split(hit.code)[0].version, []).append(hit)
+    kept = [hit for some in versions.values() for hit in some[: limit // 4]]
+    rest = [hit for hit in ranked if hit not in kept]
+    return sorted([*kept, *rest][:limit], key=lambda hit: -hit.score)
 
 
-def _by_code(query: str, system: System, among: Collection[str] | None) -> Iterator[Hit]:
-    prefix, colon, typed = query.rpartition(":")
-    bare = clean(typed)
-    if (
-        not bare
-        or (colon and prefix.strip().lower() != system)
-        or not dot_fits(typed.strip().upper(), system)
-    ):
-        return
-    # Letters without a digit are more often the start of a word than of a code.
-    score = _CODE_PREFIX if any(mark.isdigit() for mark in bare) else _LETTERS_OF_CODE
-    for found in under(bare, system):
-        code = f"{system}:{found}"
-        if among is None or code in among:
-            yield Hit(code, dictionary(system)[found], _EXACT_CODE if found == bare else score)
+@dataclass(frozen=True)
+class _Search:
+    limit: int
+    among: Collection[str] | None
+    usage: Usage | None
+
+    def by_code_and_words(self, query: str, words: Sequence[str], system: System) -> list[Hit]:
+        """What fits exactly, each code once."""
+        found = list(islice(self._by_code(query, system), self.limit))
+        if phrase := meant(words):
+            found += self._everyday(phrase, system)
+        if words:
+            found += self._by_words(words, system, 2 * self.limit)
+        best: dict[str, Hit] = {}
+        for hit in found:
+            if hit.code not in best or hit.score > best[hit.code].score:
+                best[hit.code] = hit
+        return list(best.values())
+
+    def despite_mistakes(self, words: Sequence[str], systems: Iterable[System]) -> list[Hit]:
+        """What fits after typing mistakes are corrected, the same way in all systems if possible."""
+        if phrase := meant_in_spite_of_mistakes(words):
+            return [hit for system in systems for hit in self._everyday(phrase, system)]
+        hits = []
+        for system in systems:
+            for corrected in _corrections(words, system):
+                if found := self._by_words(corrected, system, 2 * self.limit):
+                    hits += [replace(hit, read_as=" ".join(corrected)) for hit in found]
+                    break
+        return hits
+
+    def _by_code(self, query: str, system: System) -> Iterator[Hit]:
+        prefix, colon, typed = query.rpartition(":")
+        bare = clean(typed)
+        if (
+            not bare
+            or (colon and prefix.strip().lower() != system)
+            or not dot_fits(typed.strip().upper(), system)
+        ):
+            return
+        # Letters without a digit are more often the start of a word than of a code.
+        score = _CODE_PREFIX if any(mark.isdigit() for mark in bare) else _LETTERS_OF_CODE
+        for found in under(bare, system):
+            code = f"{system}:{found}"
+            if self._allows(code):
+                yield Hit(code, dictionary(system)[found], _EXACT_CODE if found == bare else score)
+
+    def _everyday(self, phrase: Phrase, system: System) -> list[Hit]:
+        """The codes under the headings that a phrase means, each under the first of them."""
+        hits: dict[str, Hit] = {}
+        for place, heading in enumerate(phrase.headings):
+            owner, bare = split(heading)
+            if owner is not system:
+                continue
+            base = _EVERYDAY - _NEXT_HEADING * place
+            for found in under(bare, system):
+                code, text = f"{system}:{found}", dictionary(system)[found]
+                if code not in hits and self._allows(code):
+                    hits[code] = Hit(code, text, base + _brevity(text) + self._common(code), phrase.text)
+        return nlargest(2 * self.limit, hits.values(), key=lambda hit: hit.score)
+
+    def _by_words(self, words: Sequence[str], system: System, limit: int) -> list[Hit]:
+        index = index_of(system)
+        hits = []
+        for number in self._ranked(index.matches(words, self.among), system, max(_RANKED, limit)):
+            code = index.codes[number]
+            text = dictionary(system)[code.partition(":")[2]]
+            hits.append(Hit(code, text, _word_score(words, text) + self._common(code)))
+        return nlargest(limit, hits, key=lambda hit: hit.score)
+
+    def _ranked(self, numbers: "NDArray[np.int64]", system: System, most: int) -> list[int]:
+        """The first matches, and the most used."""
+        first: list[int] = numbers[:most].tolist()
+        if self.usage is None or len(numbers) <= most:
+            return first
+        common = numbers[(-self.usage.of_titles(system)[numbers]).argsort(kind="stable")[:most]]
+        return list(dict.fromkeys((*first, *common.tolist())))
+
+    def _common(self, code: str) -> float:
+        return 0.0 if self.usage is None else self.usage(code)
+
+    def _allows(self, code: str) -> bool:
+        return self.among is None or code in self.among
 
 
-def _by_words(query: str, system: System, among: Collection[str] | None, limit: int) -> list[Hit]:
-    words = _words(query)
-    if not words:
-        return []
-    index = _index(system)
-    hits = []
-    for number in islice(index.matches(words, among), max(_RANKED, limit)):
-        code = index.codes[number]
-        text = dictionary(system)[code.partition(":")[2]]
-        hits.append(Hit(code, text, _word_score(words, text)))
-    return sorted(hits, key=lambda hit: -hit.score)[:limit]
+def _corrections(words: Sequence[str], system: System) -> Iterator[list[str]]:
+    """The words with those corrected that no title has; then, each alone, with the others corrected as well."""
+    index, spelling = index_of(system), spelling_of(system)
+    fixed = [word if _begins_some(word, index) else spelling.nearest(word) or word for word in words]
+    if fixed != list(words):
+        yield fixed
+    for place, word in enumerate(fixed):
+        if word == words[place] and (other := spelling.nearest(word)):
+            yield [*fixed[:place], other, *fixed[place + 1 :]]
+
+
+def _begins_some(word: str, index: WordIndex) -> bool:
+    first, last = index.range_of(word)
+    return first < last
 
 
 def _word_score(typed: Sequence[str], title: str) -> float:
-    words = _words(title)
-    score = _WORDS + 1 / (10 + len(title))
+    words = _title_words(title)
+    score = _WORDS + _brevity(title)
     if len(words) >= len(typed) and all(map(str.startswith, words, typed)):
         score += _OPENING
     rest = iter(words)
@@ -123,72 +211,11 @@ def _word_score(typed: Sequence[str], title: str) -> float:
     return score
 
 
-def _words(text: str) -> list[str]:
-    """Lower-case words without accents and apostrophes: `meniere` finds Ménière's, `crohns` finds Crohn's."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    return re.findall("[0-9a-z]+", text.lower().replace("'", ""))
+@lru_cache(maxsize=20_000)
+def _title_words(title: str) -> list[str]:
+    return words_of(title)
 
 
-@dataclass(frozen=True)
-class _Index:
-    codes: Sequence[str]  # canonical, by title number
-    words: Sequence[str]  # sorted
-    starts: "NDArray[np.int64]"  # where each word's postings begin, then where the last word's end
-    titles: "NDArray[np.int32]"  # postings: title numbers, by word
-    openings: "NDArray[np.int32]"  # the first word of each title
-    numbers: Mapping[str, int]  # title number of each code
-
-    def matches(self, typed: Sequence[str], among: Collection[str] | None) -> Iterator[int]:
-        """Numbers of the titles that match every typed word; first the titles that open with the first one."""
-        import numpy as np
-
-        found = self._allowed(among)
-        for start in typed:
-            first, last = self._range(start)
-            holding = np.zeros(len(self.codes), dtype=bool)
-            holding[self.titles[self.starts[first] : self.starts[last]]] = True
-            found &= holding
-        first, last = self._range(typed[0])
-        opening = (self.openings >= first) & (self.openings < last)
-        return chain(_numbers(found & opening), _numbers(found & ~opening))
-
-    def _allowed(self, among: Collection[str] | None) -> "NDArray[np.bool_]":
-        import numpy as np
-
-        allowed = np.full(len(self.codes), among is None)
-        if among is not None:
-            allowed[[self.numbers[code] for code in among if code in self.numbers]] = True
-        return allowed
-
-    def _range(self, start: str) -> tuple[int, int]:
-        return bisect_left(self.words, start), bisect_left(self.words, start + _AFTER_LETTERS)
-
-
-def _numbers(mask: "NDArray[np.bool_]") -> Iterator[int]:
-    return map(int, mask.nonzero()[0])
-
-
-@cache
-def _index(system: System) -> _Index:
-    import numpy as np
-
-    items = sorted(dictionary(system).items(), key=lambda item: (len(item[1]), item[0]))
-    postings: dict[str, list[int]] = {}
-    firsts = []
-    for number, (_, title) in enumerate(items):
-        words = _words(title)
-        firsts.append(words[0])
-        for word in set(words):
-            postings.setdefault(word, []).append(number)
-    vocabulary = sorted(postings)
-    places = {word: place for place, word in enumerate(vocabulary)}
-    codes = [f"{system}:{code}" for code, _ in items]
-    return _Index(
-        codes=codes,
-        words=vocabulary,
-        starts=np.cumsum([0, *(len(postings[word]) for word in vocabulary)], dtype=np.int64),
-        titles=np.fromiter(chain.from_iterable(postings[word] for word in vocabulary), dtype=np.int32),
-        openings=np.array([places[word] for word in firsts], dtype=np.int32),
-        numbers={code: number for number, code in enumerate(codes)},
-    )
+def _brevity(title: str) -> float:
+    """Shorter titles come first among equals."""
+    return 1 / (10 + len(title))

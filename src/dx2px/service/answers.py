@@ -21,14 +21,13 @@ from dx2px.answers.mapping import of_other_version
 from dx2px.answers.results import SCOPE
 from dx2px.answers.shipped import ProcedureSystem, asked_in, siblings
 from dx2px.answers.stay import own_kind
-from dx2px.codes import Kind, System, dotted, find, is_family, split, title
+from dx2px.codes import Kind, dotted, split
 from dx2px.errors import CodeError, InputError, ModelError, OtherVersionError, UnknownCodesError
 from dx2px.service.problems import ProblemError, refuse
 from dx2px.service.schemas import MOST_TOP
 from dx2px.version import __version__
 
 _TESTED_AT_A_TIME = 50
-_OF_A_FAMILY = 20  # codes that are looked at for each family found
 
 
 class Answers:
@@ -157,37 +156,9 @@ class Answers:
             raise refuse(404, "unknown-code", "The model knows no such code.") from None
 
     def codes(self, query: str, kind: Kind, limit: int) -> dict[str, Any]:
-        """Codes that match what has been typed so far: those that the model knows, then others, of both ICD versions.
-
-        Codes of the version that the model lacks keep a third of the places, if there are so many: people who think
-        in that version would never see theirs otherwise.
-        """
+        """Codes that match what has been typed so far: those that the model knows first, of both ICD versions."""
         lookup = self._lookups[kind]
-        known = self._known[kind]
-        hits = [(hit.code, hit.title) for hit in find(query, lookup.systems, limit, known)]
-        hits += self._families_found(query, lookup, limit)
-        # A vocabulary may hold codes that are no longer in any list.
-        hits = [
-            (code, title(code).text) for code in lookup.candidates(query) if code not in dict(hits)
-        ] + hits
-        if len(hits) < limit:
-            hits += [
-                (hit.code, hit.title) for hit in find(query, lookup.systems, limit) if hit.code not in known
-            ]
-        strange = [system for system in System if system.kind == kind and system not in lookup.systems]
-        others = [(hit.code, hit.title) for hit in find(query, strange, limit)]
-        if kind == "procedure" and hits:  # only diagnoses are translated
-            others = []
-        hits = hits[: limit - min(len(others), limit // 3)] + others
-        return {"codes": [_found(code, text, lookup) for code, text in hits[:limit]]}
-
-    def _families_found(self, query: str, lookup: Lookup, limit: int) -> list[tuple[str, str]]:
-        """The families of the model that have codes which match."""
-        if not any(map(is_family, lookup.vocabulary)):
-            return []
-        hits = find(query, System.ICD10PCS, limit * _OF_A_FAMILY)
-        found = dict.fromkeys(family for hit in hits if (family := lookup.family_of(hit.code)))
-        return [(family, title(family).text) for family in list(found)[:limit]]
+        return {"codes": [_found(hit.code, hit.title, lookup) for hit in self.model.find(query, kind, limit)]}
 
     def describe(self) -> dict[str, Any]:
         """What the model is, and what was measured of it."""
@@ -242,6 +213,7 @@ class Answers:
         for kind in self._lookups:
             self.codes("a", kind, 1)
             self.codes("0000000", kind, 1)
+            self.codes("unspecifeid", kind, 1)
         self.recommend(["icd9cm:4280", "icd10cm:I509"], 1)
 
     @cached_property

@@ -41,9 +41,16 @@ def serve(served: Served, config: ServiceConfig) -> None:
         # What is loaded by now stays: the garbage collector need not look at it again.
         gc.collect()
         gc.freeze()
-        log.info("serving %r on port %d", served.answers.model, port)
+        log.info("serving %r on port %d: open %s", served.answers.model, port, address(config, port))
         _Server(_uvicorn_config(app, config.limits), served, metrics, config.limits).run(sockets=[listener])
     log.info("stopped")
+
+
+def address(config: ServiceConfig, port: int) -> str:
+    """Where a browser on this machine finds the page, or the address that the operator gave."""
+    everywhere = config.host in ("0.0.0.0", "::")
+    host = "127.0.0.1" if everywhere else f"[{config.host}]" if ":" in config.host else config.host
+    return config.base_url or f"http://{host}:{port}/"
 
 
 def _within_system(limits: Limits) -> Limits:

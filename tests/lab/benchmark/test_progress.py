@@ -97,4 +97,6 @@ def test_durations_prefer_the_nearest_and_the_newest(tmp_path: Path, keep: Keep)
 
 
 def test_durations_as_people_say_them() -> None:
-    assert [spoken(s) for s in (-5, 61, 3000, 7200)] == ["1 min", "1 min", "50 min", "2.0 h"]
+    assert [spoken(s) for s in (-5, 20, 89, 91, 3000, 7200)] == [
+        *("0 s", "20 s", "89 s", "2 min", "50 min", "2.0 h")
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dx2px.lab.benchmark import Job, compare, rows_of
+from dx2px.lab.benchmark import Job, Row, compare, rows_of
 from dx2px.lab.benchmark.comparison_tables import comparisons_markdown
 from dx2px.lab.benchmark.markdown import Published, latex, markdown, save_plot
 from dx2px.lab.benchmark.page import page
@@ -15,27 +15,24 @@ from dx2px.storage import write_text
 
 def write_benchmark(
     jobs: Sequence[Job], out: Path, against: str, published: Published | None = None
-) -> str | None:
-    """Tables, comparisons with `against`, a plot; returns the Markdown table, or None where no run is kept."""
+) -> list[Row]:
+    """Tables, comparisons with `against`, a plot; returns the rows of the table, none where no run is kept."""
     rows = rows_of(jobs)
     if not rows:
-        return None
+        return []
     comparisons = compare(jobs, against)
-    table = markdown(rows, published)
-    write_text(out / "results.md", table)
+    write_text(out / "results.md", markdown(rows, published))
     write_text(out / "results.tex", latex(rows, published))
     write_text(out / "results.html", page(rows, comparisons, published))
     write_text(out / "comparisons.md", comparisons_markdown(comparisons))
     save_plot(rows, out / "results.png")
-    return table
+    return rows
 
 
-def write_sweep(setting: str, planned: Mapping[float, Sequence[Job]], out: Path) -> str | None:
-    """Table and figure of a sweep; returns the table, or None where no run is kept."""
+def write_sweep(setting: str, planned: Mapping[float, Sequence[Job]], out: Path) -> dict[float, Row]:
+    """Table and figure of a sweep; returns the row of each value, none where no run is kept."""
     rows = {value: found[0] for value, jobs in planned.items() if (found := rows_of(jobs))}
-    if not rows:
-        return None
-    table = sweep_markdown(setting, rows)
-    write_text(out / f"{setting}.md", table)
-    save_sweep(setting, rows, out / f"{setting}.png")
-    return table
+    if rows:
+        write_text(out / f"{setting}.md", sweep_markdown(setting, rows))
+        save_sweep(setting, rows, out / f"{setting}.png")
+    return rows

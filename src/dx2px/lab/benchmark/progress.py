@@ -60,8 +60,10 @@ class Progress:
 
 
 def spoken(seconds: float) -> str:
-    """A duration in words; never less than a minute."""
-    minutes = max(seconds, 60) / 60
+    """A duration in words, down to nothing."""
+    if seconds < 90:
+        return f"{max(seconds, 0):.0f} s"
+    minutes = seconds / 60
     return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
 
 

@@ -333,6 +333,7 @@ def check_destination(path: str | os.PathLike[str]) -> None:
         return
     if not final.is_dir():
         raise ModelError(f"{final} is a file, so no model folder can be written there.")
+    check_home(final.resolve() / CONFIG)
     names = entries.names_in(final)
     if strangers := sorted(names - ALLOWED):
         raise ModelError(
