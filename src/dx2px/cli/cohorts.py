@@ -15,7 +15,7 @@ from dx2px.words import counted
 if TYPE_CHECKING:
     from dx2px.cohort import Prepared, Summary
 
-SourceName = StrEnum("SourceName", ["mimic3", "mimic4", "nhds", "synpuf", "omop", "table"])
+SourceName = StrEnum("SourceName", ["mimic3", "mimic4", "nhds", "synpuf", "omop", "fhir", "meds", "table"])
 IcdChoice = StrEnum("IcdChoice", {"nine": "9", "ten": "10", "both": "both"})
 PcsName = StrEnum("PcsName", ["icd9pcs", "icd10pcs"])
 PresetName = StrEnum("PresetName", ["small", "medium", "large"])

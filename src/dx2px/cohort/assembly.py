@@ -56,7 +56,9 @@ def verdict_table(verdicts: tuple[Verdict, ...], codes: tuple[str, ...]) -> pa.T
 def apply_verdicts(entries: Any, verdicts: Any, codes: tuple[str, ...]) -> Judged:
     """Join each entry with the verdict on its code text; `verdicts` is the `verdict_table`, lent to the engine."""
     joined = entries.left_join(verdicts, ["kind", "version", "code"])
+    refused = [(joined.refused.notnull(), joined.refused)] if "refused" in joined.columns else []
     reason = ibis.cases(
+        *refused,
         (joined.stay.isnull(), MISSING_STAY),
         (joined.code.isnull(), MISSING_CODE),
         (joined.kind.isnull(), MISSING_KIND),

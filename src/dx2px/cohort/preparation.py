@@ -69,7 +69,7 @@ def prepare(
     Entries that cannot be used go to a second file beside it: `C.parquet` gets `C.rejects.parquet`.
 
     Args:
-        source_name: `mimic3`, `mimic4`, `nhds`, `synpuf`, `omop` or `table`.
+        source_name: `mimic3`, `mimic4`, `nhds`, `synpuf`, `omop`, `fhir`, `meds` or `table`.
         path: The file or folder of the tables; if `engine` is the URL of a database, a schema or a table there.
         out: The cohort file to write.
         engine: `duckdb` for files on this machine, `spark`, or the URL of a database (`postgresql://…`,
@@ -259,6 +259,8 @@ class _Job:
     def _texts(self, entries: Any) -> list[Written]:
         """The distinct code texts, each with its number of entries that have a stay and so may be used."""
         known = entries.filter(entries.code.notnull() & entries.kind.notnull() & entries.stay.notnull())
+        if "refused" in entries.columns:
+            known = known.filter(known.refused.isnull())
         table = self.engine.fetch(known.group_by("kind", "version", "code").agg(entries=known.count()))
         order = [(name, "ascending") for name in ("kind", "code", "version")]
         return [

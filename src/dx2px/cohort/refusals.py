@@ -10,7 +10,15 @@ from pathlib import Path
 from dx2px.codes import Kind
 from dx2px.cohort.accounting import Counts
 from dx2px.cohort.text_tables import Staged
-from dx2px.cohort.verdicts import MISSING_KIND, NOT_ICD_VOCABULARY, Written, is_listed_as, sentence
+from dx2px.cohort.verdicts import (
+    MISSING_KIND,
+    NOT_ICD_VOCABULARY,
+    OUTSIDE_STAY,
+    WITHDRAWN,
+    Written,
+    is_listed_as,
+    sentence,
+)
 from dx2px.errors import CohortError
 from dx2px.words import counted
 
@@ -19,7 +27,7 @@ TOLERATED_REJECTS = (
 )
 MAX_REJECTED = 0.25  # the share above which it refuses in any case, unless the user allows more
 # The source itself says that these are something else, as many do: they are not a sign of a misread file.
-EXPECTED_REASONS = (NOT_ICD_VOCABULARY, MISSING_KIND)
+EXPECTED_REASONS = (NOT_ICD_VOCABULARY, MISSING_KIND, OUTSIDE_STAY, WITHDRAWN)
 # In the open data, at least 97 % of a kind's entries are listed as that kind, and at most 37 % as the other one.
 OTHER_KIND_SHARE, OTHER_KIND_LEAD = 0.6, 1.5
 OTHER: dict[Kind, Kind] = {"diagnosis": "procedure", "procedure": "diagnosis"}

@@ -200,7 +200,7 @@ class _LineByLine:
         rows: list[list[str]] = []
         malformed: list[Malformed] = []
         blank = 0
-        for number, line, is_whole in _numbered(text, first_line):
+        for number, line, is_whole in numbered_lines(text, first_line):
             if not line.strip(" "):
                 blank += 1
                 continue
@@ -216,7 +216,7 @@ class _LineByLine:
         return _Parsed(table, malformed, blank)
 
 
-def _numbered(text: bytes, first_line: int) -> Iterator[tuple[int, str, bool]]:
+def numbered_lines(text: bytes, first_line: int) -> Iterator[tuple[int, str, bool]]:
     """Each line with its number; of a line with stray line ends, each part counts as one that is not whole."""
     number = first_line
     for line in text.decode("utf-8").split("\n")[:-1]:

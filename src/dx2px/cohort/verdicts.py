@@ -34,6 +34,8 @@ NOT_ICD_VOCABULARY = "not_icd"
 MALFORMED_LINE = "malformed_line"
 NO_PCS = "no_icd10pcs"
 NOT_IN_MAP = "not_in_maps"
+OUTSIDE_STAY = "outside_stay"
+WITHDRAWN = "withdrawn"
 REASONS = {
     MISSING_STAY: "no stay id",
     MISSING_CODE: "no code",
@@ -42,6 +44,8 @@ REASONS = {
     MALFORMED_LINE: "the line cannot be read as a record",
     NO_PCS: "ICD-10-PCS has no such procedure, by the maps",
     NOT_IN_MAP: "the maps of procedures do not have the code",
+    OUTSIDE_STAY: "in no hospital stay",
+    WITHDRAWN: "refuted, not done or entered in error",
 }
 
 

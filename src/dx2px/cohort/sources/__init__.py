@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dx2px.cohort.sources.entries import Extract
     from dx2px.cohort.sources.source_tables import Tables
 
-SOURCES = ("mimic3", "mimic4", "nhds", "synpuf", "omop", "table")
+SOURCES = ("mimic3", "mimic4", "nhds", "synpuf", "omop", "fhir", "meds", "table")
 
 
 def source(name: str) -> Callable[[Tables, SourceOptions], Extract]:

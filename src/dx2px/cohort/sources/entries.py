@@ -13,6 +13,8 @@
 | version   | 9 or 10; NOT_ICD for another vocabulary; null if the source gives none   |
 | principal | PRINCIPAL if the source calls it the stay's principal diagnosis; else    |
 |           | null. LESS_PRINCIPAL counts only in a stay that has no PRINCIPAL         |
+| refused   | the reason why the entry cannot be used, whatever its code, or null;     |
+|           | only sources that know such reasons have this column                     |
 """
 
 from __future__ import annotations
@@ -86,7 +88,7 @@ def version_of(column: Any) -> Any:
 def entries_of(
     table: Any,
     *,
-    file: str,
+    file: Any,
     field: Any,
     kind: Any,
     stay: Any,
@@ -95,11 +97,12 @@ def entries_of(
     position: Any = None,
     version: Any = None,
     principal: Any = None,
+    refused: Any = None,
 ) -> Any:
     """The entries of a table with one code per row; `principal` is a condition or a column of numbers, as above."""
     null = ibis.null()
     return table.select(
-        file=ibis.literal(file),
+        file=ibis.literal(file) if isinstance(file, str) else file,
         line=table.line,
         field=field if not isinstance(field, str) else ibis.literal(field),
         stay=text(stay),
@@ -111,6 +114,7 @@ def entries_of(
         if version is None
         else (ibis.literal(version, "int8") if isinstance(version, int) else version),
         principal=null.cast("int8") if principal is None else _mark(principal),
+        **({} if refused is None else {"refused": refused}),
     )
 
 

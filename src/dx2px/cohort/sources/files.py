@@ -60,6 +60,14 @@ class FileTables(Tables):
             raise CohortError(f"{self.root} has no file whose name matches {pattern}.")
         return found
 
+    def ending_with(self, endings: tuple[str, ...]) -> list[Path]:
+        """The files of the folder and of the folders in it that have such a name, or `root` itself if it is a file."""
+        found = [self.root] if self.root.is_file() else sorted(self.root.rglob("*"))
+        found = [path for path in found if path.name.lower().endswith(endings) and path.is_file()]
+        if not found:
+            raise CohortError(f"{self.root} has no file that ends in {' or '.join(endings)}.")
+        return found
+
     @property
     def single(self) -> Path | None:
         return None if self.root.is_dir() else self.root
@@ -97,9 +105,13 @@ class FileTables(Tables):
             return self._read_parquet(table, wanted)
         return self._stage(table, lambda target: stage_delimited(table, target, wanted))
 
-    def _stage(self, path: Path, stage: Callable[[Path], Staged]) -> Any:
+    def note_read(self, path: Path) -> None:
+        """Remember that a file is read, and say so."""
         self.files.append(path)
         self.say(f"reading {path.name}")
+
+    def _stage(self, path: Path, stage: Callable[[Path], Staged]) -> Any:
+        self.note_read(path)
         target = self.workspace / f"{len(self.staged)}-{path.name}.parquet"
         self.staged[path] = stage(target)
         return self.engine.read_parquet(target)
@@ -123,6 +135,13 @@ class FileTables(Tables):
         raise CohortError(
             f"{path.name} has {columns:,} columns, more than the {MOST_COLUMNS:,} that a table may have."
         )
+
+
+def files_of(tables: Tables) -> FileTables:
+    """The tables as files, for a source that is nothing else."""
+    if not isinstance(tables, FileTables):
+        raise CohortError("This source is files, which only the engines duckdb and spark can read.")
+    return tables
 
 
 def _stem(path: Path) -> str:

@@ -9,44 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dx2px.codes import Kind, System, dotted, normalize, split
+from dx2px.codes import Kind, dotted, normalize, split
+from dx2px.codes.uris import system_at, uri_of
 from dx2px.errors import CodeError
 
-_ICD9 = (
-    "http://hl7.org/fhir/sid/icd-9-cm",
-)  # both volumes share it: the type of the resource decides which is meant
-_SYSTEMS: dict[Kind, dict[str, System]] = {
-    "diagnosis": {
-        **dict.fromkeys(
-            (*_ICD9, "http://hl7.org/fhir/sid/icd-9-cm/diagnosis", "urn:oid:2.16.840.1.113883.6.103"),
-            System.ICD9CM,
-        ),
-        **dict.fromkeys(
-            ("http://hl7.org/fhir/sid/icd-10-cm", "urn:oid:2.16.840.1.113883.6.90"), System.ICD10CM
-        ),
-    },
-    "procedure": {
-        **dict.fromkeys(
-            (*_ICD9, "http://hl7.org/fhir/sid/icd-9-cm/procedure", "urn:oid:2.16.840.1.113883.6.104"),
-            System.ICD9PCS,
-        ),
-        **dict.fromkeys(
-            (
-                "http://www.cms.gov/medicare/coding/icd10",
-                "http://hl7.org/fhir/sid/icd-10-pcs",
-                "http://www.icd10data.com/icd10pcs",
-                "urn:oid:2.16.840.1.113883.6.4",
-            ),
-            System.ICD10PCS,
-        ),
-    },
-}
-_URI = {
-    System.ICD9CM: "http://hl7.org/fhir/sid/icd-9-cm",
-    System.ICD9PCS: "http://hl7.org/fhir/sid/icd-9-cm",
-    System.ICD10CM: "http://hl7.org/fhir/sid/icd-10-cm",
-    System.ICD10PCS: "http://www.cms.gov/Medicare/Coding/ICD10",
-}
 MOST_READ = 500  # distinct codes: thousands would keep other callers waiting for seconds
 _PAST = frozenset({"inactive", "remission", "resolved"})
 _WRONG = frozenset({"entered-in-error", "refuted"})
@@ -139,7 +105,7 @@ def drafted_procedures(orders: Any) -> frozenset[str]:
 
 def coding(code: str, display: str) -> dict[str, str]:
     """A canonical code as FHIR writes it."""
-    return {"system": _URI[split(code)[0]], "code": dotted(code), "display": display}
+    return {"system": uri_of(split(code)[0]), "code": dotted(code), "display": display}
 
 
 def resources(sent: Sequence[Any]) -> Iterator[Any]:
@@ -190,7 +156,7 @@ def codes_of(resource: dict[str, Any], kind: Kind) -> tuple[str, ...] | None:
     codes: dict[str, None] = {}
     damaged = False
     for one in codings:
-        system = _system(one, kind)
+        system = system_at(one.get("system"), kind) if isinstance(one, dict) else None
         if system is None:
             damaged |= not isinstance(one, dict)
             continue
@@ -233,8 +199,3 @@ def _fate(resource: Any, wanted: str) -> str | None:
     if resource["resourceType"] != wanted:
         return "other"
     return None if is_current(resource) else "not_current"
-
-
-def _system(one: Any, kind: Kind) -> System | None:
-    uri = one.get("system") if isinstance(one, dict) else None
-    return _SYSTEMS[kind].get(uri.strip().rstrip("/").lower()) if isinstance(uri, str) else None
