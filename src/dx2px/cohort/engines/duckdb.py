@@ -11,11 +11,15 @@ import duckdb
 import ibis
 import pyarrow.parquet as pq
 
-from dx2px.cohort.engines.engine import FILE_ROW, Engine
+from dx2px.cohort.engines.engine import FILE_NAME, FILE_ROW, Engine
 from dx2px.errors import CohortError
 
 MEMORY_LIMIT = "2GB"
-SPOOLED = ("entries", "judged")  # one row per entry: kept in files, of which later steps read single columns
+SPOOLED = (
+    "events",
+    "entries",
+    "judged",
+)  # the largest: kept in files, of which later steps read single columns
 
 
 def connect(url: str, workspace: Path) -> DuckDB:
@@ -57,6 +61,10 @@ class DuckDB(Engine):
 
     def read_numbered_parquet(self, path: Path) -> Any:
         return self.connection.read_parquet(path, **{FILE_ROW: True})
+
+    def read_shards(self, paths: list[Path]) -> Any:
+        numbered = {FILE_ROW: True, FILE_NAME: True, "union_by_name": True}
+        return self.connection.read_parquet(paths, **numbered)
 
     @property
     def default_schema(self) -> str:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from dx2px.errors import CohortError
 
 BATCH_ROWS = 65_536
-FILE_ROW = "file_row_number"
+FILE_ROW, FILE_NAME = "file_row_number", "filename"
 
 
 class Engine(ABC):
@@ -36,6 +36,10 @@ class Engine(ABC):
 
     def read_numbered_parquet(self, path: Path) -> Any:
         """The same, with the number of each row, from 0, in the column FILE_ROW."""
+        raise self._no_files()
+
+    def read_shards(self, paths: list[Path]) -> Any:
+        """Parquet files as one Ibis table, by the names of their columns, with FILE_ROW and the FILE_NAME of each."""
         raise self._no_files()
 
     @property

@@ -18,7 +18,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from dx2px.cohort.engines.engine import BATCH_ROWS, FILE_ROW, Engine
+from dx2px.cohort.engines.engine import BATCH_ROWS, FILE_NAME, FILE_ROW, Engine
 from dx2px.errors import CohortError
 
 _SHUFFLE, _PER_CORE = "spark.sql.shuffle.partitions", 4
@@ -64,6 +64,16 @@ class Spark(Engine):
     def read_numbered_parquet(self, path: Path) -> Any:
         frame = self.session.read.parquet(path.absolute().as_uri())
         return self._view(frame.select("*", frame["_metadata.row_index"].alias(FILE_ROW)))
+
+    def read_shards(self, paths: list[Path]) -> Any:
+        frame = self.session.read.option("mergeSchema", "true").parquet(
+            *(path.absolute().as_uri() for path in paths)
+        )
+        row, name = (
+            frame["_metadata.row_index"].alias(FILE_ROW),
+            frame["_metadata.file_path"].alias(FILE_NAME),
+        )
+        return self._view(frame.select("*", row, name))
 
     @property
     def default_schema(self) -> str:
