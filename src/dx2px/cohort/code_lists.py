@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dx2px.codes import Kind, has_shape, is_family, split
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CodeError, CohortError
-from dx2px.ragged import Index, Ragged
+from dx2px.ragged import Index, Ragged, offsets_of
 from dx2px.words import counted
 
 
@@ -28,6 +28,36 @@ def numbered(lists: pa.ListArray, name: str, path: str) -> tuple[NDArray[Any], l
     coded = flat if pa.types.is_dictionary(flat.type) else flat.dictionary_encode()
     numbers = coded.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
     return np.diff(lists.offsets.to_numpy()), coded.dictionary.to_pylist(), numbers
+
+
+class ListReader:
+    """Gathers one list column, batch by batch, into a Ragged and its vocabulary."""
+
+    def __init__(self, name: str, path: str) -> None:
+        self.name, self.path = name, path
+        self.first_seen: dict[str, int] = {}  # the codes, numbered in the order in which they appear
+        self.lengths: list[NDArray[np.int32]] = []
+        self.values: list[NDArray[np.int32]] = []
+
+    def add(self, column: pa.ListArray) -> None:
+        """Take in the lists of a batch."""
+        lengths, codes, numbers = numbered(column, self.name, self.path)
+        own = [self.first_seen.setdefault(code, len(self.first_seen)) for code in codes]
+        self.values.append(np.asarray(own, dtype=np.int32)[numbers])
+        self.lengths.append(lengths.astype(np.int32))
+
+    def finish(self) -> tuple[Ragged, Vocabulary]:
+        """All lists, and the vocabulary that they are numbered by."""
+        vocabulary = Vocabulary.sorted(self.first_seen)
+        place = np.array([vocabulary.index(code) for code in self.first_seen], dtype=np.int32)
+        offsets = offsets_of(np.concatenate([np.empty(0, np.int32), *self.lengths]))
+        values = np.empty(offsets[-1], np.int32)
+        start = 0
+        while self.values:  # each batch is freed as soon as it is copied, so memory peaks at one copy
+            part = self.values.pop(0)
+            values[start : start + len(part)] = place[part]
+            start += len(part)
+        return Ragged(offsets, values), vocabulary
 
 
 def list_array(ragged: Ragged, vocabulary: Vocabulary, start: int, stop: int) -> pa.ListArray:

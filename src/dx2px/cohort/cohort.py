@@ -7,19 +7,22 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dx2px.cohort.code_lists import code_problems, list_array, list_problems, numbered, refuse
+from dx2px.cohort.code_lists import ListReader, code_problems, list_array, list_problems, refuse
 from dx2px.cohort.context import context_problems, context_table, in_contract_types
 from dx2px.cohort.each_stay import Stay, stays_of
 from dx2px.cohort.file import CODE_LISTS, CohortFile, CohortWriter
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CohortError
-from dx2px.ragged import Ragged, offsets_of
+from dx2px.ragged import Ragged
+
+if TYPE_CHECKING:
+    from dx2px.cohort.frames import FrameSettings, Layout
 
 WRITE_ROWS = 65_536
 
@@ -129,6 +132,56 @@ class Cohort:
         return cohort
 
     @classmethod
+    def from_arrow(cls, frame: Any, **settings: Unpack[FrameSettings]) -> Cohort:
+        """Make a cohort from an Arrow table, or from anything that offers its columns as Arrow (polars, DuckDB, …).
+
+        The columns may be long (one code per row), wide (`dx1 … dxN`, `px1 … pxN`) or lists, as for
+        `prepare("table", …)`, which reads them: what it cannot use is counted in `provenance["counts"]`, what it
+        guessed is in `provenance["notes"]`, and what looks wrong is a Python warning. Needs `dx2px[train]`, except for
+        a table from `to_arrow()`.
+
+        Args:
+            frame: The table; with `procedures`, that of the diagnoses.
+            settings: `procedures` (a second table), `options` (a `SourceOptions`: ICD version, column names),
+                `min_count`, `strict` and `max_rejected`, as for `prepare`.
+
+        Raises:
+            CohortError: The table cannot be read, too much of it is rejected, or no stay is left.
+        """
+        from dx2px.cohort.frames import cohort_of
+
+        return cohort_of(frame, **settings)
+
+    @classmethod
+    def from_pandas(cls, frame: Any, **settings: Unpack[FrameSettings]) -> Cohort:
+        """Make a cohort from a pandas data frame; a named index counts as a column. See `from_arrow`."""
+        from dx2px.cohort.frames import cohort_of
+
+        return cohort_of(frame, **settings)
+
+    @classmethod
+    def from_polars(cls, frame: Any, **settings: Unpack[FrameSettings]) -> Cohort:
+        """Make a cohort from a polars data frame. See `from_arrow`."""
+        from dx2px.cohort.frames import cohort_of
+
+        return cohort_of(frame, **settings)
+
+    def to_arrow(self, layout: Layout = "lists") -> pa.Table:
+        """The stays as an Arrow table.
+
+        Args:
+            layout: `lists` has one row per stay and lists of canonical codes, like the file. `wide` has them in
+                columns `dx1 …` and `px1 …`. `long` has one row per code: `kind`, `system`, and `code` with its dot.
+        """
+        from dx2px.cohort.frames import arrow_of
+
+        return arrow_of(self, self._table(0, len(self)), layout)
+
+    def to_pandas(self, layout: Layout = "lists") -> Any:
+        """The stays as a pandas data frame, which needs pandas. See `to_arrow`."""
+        return self.to_arrow(layout).to_pandas()
+
+    @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Cohort:
         """Read a cohort file. Memory stays close to the size of the resulting arrays.
 
@@ -139,7 +192,7 @@ class Cohort:
             CohortError: The file is missing, damaged or not a cohort.
         """
         file = CohortFile(path)
-        readers = {name: _ListReader(name, file.path) for name in CODE_LISTS}
+        readers = {name: ListReader(name, file.path) for name in CODE_LISTS}
         rest: list[pa.RecordBatch] = []
         kept = ["stay_id", "patient_id", *file.context_columns]
         for batch in file.batches():
@@ -238,34 +291,6 @@ class Cohort:
             part = self.context.slice(start, size)
             columns |= {name: part.column(name) for name in part.column_names}
         return pa.table(columns)
-
-
-class _ListReader:
-    """Gathers one list column, batch by batch, into a Ragged and its vocabulary."""
-
-    def __init__(self, name: str, path: str) -> None:
-        self.name, self.path = name, path
-        self.first_seen: dict[str, int] = {}  # the codes, numbered in the order in which they appear
-        self.lengths: list[NDArray[np.int32]] = []
-        self.values: list[NDArray[np.int32]] = []
-
-    def add(self, column: pa.ListArray) -> None:
-        lengths, codes, numbers = numbered(column, self.name, self.path)
-        own = [self.first_seen.setdefault(code, len(self.first_seen)) for code in codes]
-        self.values.append(np.asarray(own, dtype=np.int32)[numbers])
-        self.lengths.append(lengths.astype(np.int32))
-
-    def finish(self) -> tuple[Ragged, Vocabulary]:
-        vocabulary = Vocabulary.sorted(self.first_seen)
-        place = np.array([vocabulary.index(code) for code in self.first_seen], dtype=np.int32)
-        offsets = offsets_of(np.concatenate([np.empty(0, np.int32), *self.lengths]))
-        values = np.empty(offsets[-1], np.int32)
-        start = 0
-        while self.values:  # each batch is freed as soon as it is copied, so memory peaks at one copy
-            part = self.values.pop(0)
-            values[start : start + len(part)] = place[part]
-            start += len(part)
-        return Ragged(offsets, values), vocabulary
 
 
 def _check_stays(cohort: Cohort, where: str) -> None:

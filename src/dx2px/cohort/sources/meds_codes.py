@@ -45,7 +45,7 @@ TELLING = r"(?i)(diag|dx|condition|proc|px|icd|admission|discharge|visit|gender|
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a code says; `value` is the ICD code, the sex or the type of admission. Only entries have kind and version."""
+    """What a code says; `value` is an ICD code, a sex or a type of admission. Only entries have kind and version."""
 
     role: Role
     value: str | None
