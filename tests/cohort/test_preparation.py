@@ -306,7 +306,8 @@ def test_table_long_with_a_kind_column(tmp_path: Path) -> None:
     assert prepared.counts.rejected == {"missing_kind": 1}
     assert "stay = encounter_id (guessed)" in prepared.notes[0]
     assert prepared.notes[1] == "own.csv: the diagnosis whose seq is 1 is the stay's principal diagnosis."
-    assert "ICD-9 (guessed" in prepared.notes[2]
+    assert prepared.notes[2] == "own.csv: read as UTF-8, fields separated by semicolons (guessed)."
+    assert "ICD-9 (guessed" in prepared.notes[3]
 
 
 MIXED = {"a": (["icd10cm:I509"], ["icd9pcs:3995"]), "b": (["icd10cm:N186"], ["icd9pcs:3893"])}

@@ -71,6 +71,43 @@ def test_a_line_that_is_not_utf8_does_not_change_its_neighbours(tmp_path: Path) 
     assert staged(path)[1]["name"] == ["é", "é"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf16_is_read_with_or_without_its_mark_in_blocks_of_any_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    monkeypatch.setattr(text_lines, "FIRST_BYTES", 31)  # an odd number cuts letters in two
+    monkeypatch.setattr(text_lines, "BLOCK_BYTES", 7)
+    path = tmp_path / "t.csv"
+    path.write_bytes("código;nombre\r\n0389;Ménière\r\n4280;\U0001f3e5\r\n5;a;b\r\n".encode(encoding))
+    result, table = staged(path)
+    assert table == {"line": [2, 3], "código": ["0389", "4280"], "nombre": ["Ménière", "\U0001f3e5"]}
+    assert (result.encoding, result.delimiter, result.western) == ("UTF-16", ";", 0)
+    assert [bad.line for bad in result.malformed] == [4]
+
+
+def test_utf16_that_was_cut_inside_a_letter_loses_no_line(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("a,b\n1,2\n3,4".encode("utf-16")[:-1])
+    result, table = staged(path)
+    assert table["b"] == ["2", "\ufffd"]
+    assert not result.ended
+
+
+def test_windows_1252_is_counted_by_its_lines(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"code;name\n4280;plain\n0389;\x93M\xe9ni\xe8re\x94 \x80\n0017;\x81\n")
+    result, table = staged(path)
+    assert table["name"] == ["plain", "“Ménière” €", "\x81"]
+    assert (result.encoding, result.western) == ("UTF-8", 2)
+
+
+def test_a_delimiter_inside_quoted_names_is_not_counted(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('"age, in years, at admission";code\n"70,5";4280\n')
+    assert read_header(path).delimiter == ";"
+    assert staged(path)[1]["age, in years, at admission"] == ["70,5"]
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\r\r\n"])
 def test_any_line_end_is_read(tmp_path: Path, end: str) -> None:
     path = tmp_path / "t.csv"
@@ -161,10 +198,9 @@ def test_trailing_commas_of_a_spreadsheet_are_harmless(tmp_path: Path) -> None:
     ("content", "name", "sentence"),
     [
         (b"", "t.csv", "t.csv is empty"),
-        (b"\xff\xfea\x00", "t.csv", "UTF-16"),
         (b"a,b,a\n", "t.csv", "but 1 name is used more than once"),
         (b"a,b\rc\n1,2\n", "t.csv", "stray line end"),
-        ("a,b\n".encode("utf-16-le"), "t.csv", "may be UTF-16"),
+        (b"PK\x03\x04\x00\x00a,b\n", "t.csv", "may be UTF-16 or a spreadsheet"),
         (gzip.compress(b"a,b\n1,2\n" * 1000, mtime=0)[:30], "t.csv.gz", "incomplete or damaged"),
         (b"not gzip at all", "t.csv.gz", "incomplete or damaged"),
         (b"not bzip2 at all", "t.csv.bz2", "cannot be read"),

@@ -26,6 +26,7 @@ from dx2px.errors import CodeError
 _NUMBER = re.compile(r"[0-9]{1,20}(?:\.[0-9]{0,20})?")  # longer ones come from no code
 _POWER_OF_TEN = re.compile(r"[0-9]+(?:\.[0-9]*)?E[+-][0-9]+|[0-9]+\.[0-9]*E[0-9]+")
 _SHARE_EXPLAINED = 1 / 200
+_BOTH_WAYS = 3
 _LONGEST = {System.ICD9CM: 5, System.ICD9PCS: 4, System.ICD10PCS: 7}
 
 _SENTENCES = {
@@ -97,7 +98,9 @@ def looks_numeric(column_codes: Iterable[str], system: System) -> bool:
     The signs, in this order:
 
     - a power of ten: yes;
-    - a number with a leading zero: no, because a spreadsheet leaves none;
+    - a number with a leading zero: no, because a spreadsheet leaves none. But yes if three codes or more also
+      appear without their zero, in a form that no list has: then some rows went through one. In the open data,
+      healthy columns have one such code at most, and mixed ones from 3 to 78;
     - a number that is never written as a code but that some code becomes (`42` for 042, `38.9`, `4280.0`): yes;
     - more than one number in 200 is listed only once a lost zero is put back, and most numbers are listed as
       they are (in a column cut to categories they are not): yes. In the open data, damaged columns have more
@@ -109,10 +112,13 @@ def looks_numeric(column_codes: Iterable[str], system: System) -> bool:
     numbers = {text for text in texts if _is_number(text)}
     if system is System.ICD10CM or any(_POWER_OF_TEN.fullmatch(text) for text in texts):
         return system is not System.ICD10CM
-    if any(_keeps_zero(number) for number in numbers):
-        return False
     with_dots = looks_dotted(numbers, system)
+    whole = {number.replace(".", "") for number in numbers if _keeps_zero(number)}
     strange = {number for number in numbers if not _is_listed_as_written(number, system)}
+    if whole:
+        lost = {number for number in strange if not _keeps_zero(number)}
+        both = [number for number in lost if whole.intersection(_listed(number, system, with_dots).all)]
+        return len(both) >= _BOTH_WAYS
     explained = {number for number in strange if _listed(number, system, with_dots).all}
     if any(_is_impossible(number, system) for number in explained):
         return True

@@ -26,8 +26,7 @@ def json_objects(path: Path, staged: Staged) -> Iterator[tuple[int, dict[str, An
                 yield number, found
             else:
                 staged.malformed.append(Malformed(number, NO_OBJECT if is_whole else STRAY_LINE_END))
-    staged.ended = source.ended
-    staged.check(path)
+    staged.finish(source)
 
 
 def set_aside(staged: Staged, line: int, reason: str) -> None:

@@ -28,6 +28,7 @@ from dx2px.cohort.refusals import (
     Limits,
     check_kinds,
     check_not_empty,
+    read_as,
     unended,
 )
 from dx2px.cohort.rejects import Found, count_reasons, write_rejects
@@ -180,7 +181,8 @@ class _Job:
                 f"{counted(sink.shared_stays, 'stay has', 'stays have')} more than one patient id; "
                 "the first in text order is kept.",
             )
-        notes = (*extract.notes, *verdicts.notes, *unended(self.tables.staged))
+        guesses = read_as(self.tables.staged, always=self.source == "table")
+        notes = (*extract.notes, *guesses, *verdicts.notes, *unended(self.tables.staged))
         return Prepared(self.out, rejects_path, counts, notes, warnings)
 
     def _choose(self, judged: assembly.Judged, translation: Translation) -> _Chosen:

@@ -30,6 +30,8 @@ MAX_REJECTED = 0.25  # the share above which it refuses in any case, unless the 
 EXPECTED_REASONS = (NOT_ICD_VOCABULARY, MISSING_KIND, OUTSIDE_STAY, WITHDRAWN)
 # In the open data, at least 97 % of a kind's entries are listed as that kind, and at most 37 % as the other one.
 OTHER_KIND_SHARE, OTHER_KIND_LEAD = 0.6, 1.5
+SIGNS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+USUAL = (("UTF-8", None), ("UTF-8", ","))  # encoding and separator that need no word
 OTHER: dict[Kind, Kind] = {"diagnosis": "procedure", "procedure": "diagnosis"}
 PLURAL: dict[Kind, str] = {"diagnosis": "diagnoses", "procedure": "procedures"}
 
@@ -98,6 +100,27 @@ def _looks_like_other(kind: Kind, texts: Sequence[Written]) -> bool:
         sum(item.entries for item in written if is_listed_as(item, listed)) for listed in (kind, OTHER[kind])
     )
     return other > OTHER_KIND_SHARE * total and other > OTHER_KIND_LEAD * own
+
+
+def read_as(staged: Mapping[Path, Staged], always: bool) -> tuple[str, ...]:
+    """A note on the encoding and separator of each text file; without `always`, only where they are unusual."""
+    return tuple(
+        f"{path.name}: {_encoding(text)}{_separator(text)} (guessed)."
+        for path, text in staged.items()
+        if text.lines > text.blank
+        and ((always and text.delimiter) or text.western or (text.encoding, text.delimiter) not in USUAL)
+    )
+
+
+def _encoding(text: Staged) -> str:
+    if not text.western:
+        return f"read as {text.encoding}"
+    lines = counted(text.western, "line that is not UTF-8", "lines that are not UTF-8")
+    return f"read as UTF-8, and {lines} as Windows-1252"
+
+
+def _separator(text: Staged) -> str:
+    return f", fields separated by {SIGNS[text.delimiter]}" if text.delimiter else ""
 
 
 def unended(staged: Mapping[Path, Staged]) -> tuple[str, ...]:

@@ -2,12 +2,17 @@
 
 A file's lines end with `\\n`, `\\r\\n` or, if it has no `\\n` near its beginning, with `\\r`. The other character
 within a line is stray: it is kept as `\\r`, so that the reader can set the line aside instead of cutting a record.
+
+Text is UTF-8 or UTF-16, by its byte order mark or by the zero bytes between its letters. A line that is not valid UTF-8
+is read as Windows-1252, and counted.
 """
 
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
+import itertools
 import zlib
 from collections.abc import Iterator
 from io import BufferedIOBase
@@ -19,16 +24,19 @@ BLOCK_BYTES = 16 << 20
 FIRST_BYTES = 1 << 16  # what is read to find the line end; more if the first line is longer
 LONGEST_LINE = 16 << 20
 UTF8_BOM = b"\xef\xbb\xbf"
-UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+UTF16_BOMS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+WIDE_SHARE = 0.4  # of the letters of a text in UTF-16, at least so many are ASCII
 _SWAPPED = bytes.maketrans(b"\r\n", b"\n\r")
 
 
 class TextLines:
-    """The lines of one file. After reading, `ended` says whether the last one had a line end."""
+    """The lines of one file. After reading, the other attributes say what was found."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.ended = True
+        self.ended = True  # whether the last line had a line end
+        self.encoding = "UTF-8"
+        self.western = 0  # lines that were read as Windows-1252
 
     def first(self) -> str | None:
         """The first line without its end, or None if the file is empty."""
@@ -42,25 +50,24 @@ class TextLines:
         for chunk in self._chunks():
             whole, newline, rest = (rest + chunk).rpartition(b"\n")
             if newline:
-                yield _normal(whole + newline)
+                yield self._normal(whole + newline)
             if len(rest) > LONGEST_LINE:
                 raise CohortError(
                     f"{self.path.name} has a line of more than {LONGEST_LINE >> 20} MB, so it is not a text table."
                 )
         self.ended = not rest
         if rest:
-            yield _normal(rest + b"\n")
+            yield self._normal(rest + b"\n")
 
     def _chunks(self) -> Iterator[bytes]:
         """The file's bytes, decompressed, with line ends as `\\n` or `\\r\\n`."""
         try:
             with _open(self.path) as stream:
-                beginning = self._beginning(stream)
+                chunks = self._decoded(stream)
+                beginning = self._beginning(chunks)
                 swap = b"\n" not in beginning and b"\r" in beginning
-                chunk = beginning
-                while chunk:
+                for chunk in itertools.chain([beginning], chunks):
                     yield chunk.translate(_SWAPPED) if swap else chunk
-                    chunk = stream.read(BLOCK_BYTES)
         except FileNotFoundError:
             raise CohortError(f"There is no file {self.path}.") from None
         except (EOFError, zlib.error, gzip.BadGzipFile):
@@ -71,29 +78,63 @@ class TextLines:
             reason = error.strerror or "its compressed data is damaged"
             raise CohortError(f"{self.path.name} cannot be read: {reason}.") from None
 
-    def _beginning(self, stream: BufferedIOBase) -> bytes:
-        """The first bytes, with at least one line end if the file has any, without a byte order mark."""
-        beginning = stream.read(FIRST_BYTES)
-        if beginning.startswith(UTF16_BOMS):
-            raise CohortError(
-                f"{self.path.name} is UTF-16 text; save it as UTF-8 (in a spreadsheet program: 'CSV UTF-8')."
-            )
-        while len(beginning) <= LONGEST_LINE and not (b"\n" in beginning or b"\r" in beginning[:-1]):
-            more = stream.read(FIRST_BYTES)
-            if not more:
+    def _decoded(self, stream: BufferedIOBase) -> Iterator[bytes]:
+        """The bytes without a byte order mark; UTF-16 as UTF-8."""
+        chunk = stream.read(FIRST_BYTES)
+        wide = _utf16_of(chunk)
+        if wide is None:
+            chunk = chunk.removeprefix(UTF8_BOM)
+        else:
+            self.encoding = "UTF-16"
+            chunk = chunk[2:] if chunk[:2] in UTF16_BOMS else chunk
+        decoder = None if wide is None else codecs.getincrementaldecoder(wide)(errors="replace")
+        while chunk:
+            yield chunk if decoder is None else decoder.decode(chunk).encode()
+            chunk = stream.read(BLOCK_BYTES)
+        if decoder is not None:
+            yield decoder.decode(
+                b"", final=True
+            ).encode()  # half a letter at the end of a file that was cut off
+
+    def _beginning(self, chunks: Iterator[bytes]) -> bytes:
+        """The first bytes, with at least one line end if the file has any."""
+        beginning = b""
+        for chunk in chunks:
+            beginning += chunk
+            if len(beginning) > LONGEST_LINE or b"\n" in beginning or b"\r" in beginning[:-1]:
                 break
-            beginning += more
-        return beginning.removeprefix(UTF8_BOM)
+        return beginning
+
+    def _normal(self, block: bytes) -> bytes:
+        """The block without `\\r` before `\\n`, and as UTF-8."""
+        while b"\r\n" in block:  # some transfers double the \r
+            block = block.replace(b"\r\n", b"\n")
+        if _is_utf8(block):
+            return block
+        lines = block.split(b"\n")
+        other = [number for number, line in enumerate(lines) if not _is_utf8(line)]
+        self.western += len(other)
+        for number in other:
+            lines[number] = _western(lines[number]).encode()
+        return b"\n".join(lines)
 
 
-def _normal(block: bytes) -> bytes:
-    """The block without `\\r` before `\\n`, and as UTF-8: a line that is not valid UTF-8 is read as Latin-1."""
-    while b"\r\n" in block:  # some transfers double the \r
-        block = block.replace(b"\r\n", b"\n")
-    if _is_utf8(block):
-        return block
-    lines = block.split(b"\n")
-    return b"\n".join(line if _is_utf8(line) else line.decode("latin-1").encode("utf-8") for line in lines)
+def _utf16_of(beginning: bytes) -> str | None:
+    """The name of the UTF-16 that a text begins in, or None. No other text has zero bytes."""
+    marked = UTF16_BOMS.get(beginning[:2])
+    if marked is not None:
+        return marked
+    halves = {"utf-16-be": beginning[0::2], "utf-16-le": beginning[1::2]}
+    zeros = {name: half.count(0) for name, half in halves.items()}
+    name = max(zeros, key=lambda name: zeros[name])
+    return name if zeros[name] > WIDE_SHARE * len(halves[name]) and min(zeros.values()) == 0 else None
+
+
+def _western(line: bytes) -> str:
+    try:
+        return line.decode("cp1252")
+    except UnicodeDecodeError:  # five bytes mean nothing there
+        return line.decode("latin-1")
 
 
 def _is_utf8(text: bytes) -> bool:

@@ -47,14 +47,18 @@ class Staged:
     header: int = 0
     lines: int = 0
     ended: bool = True  # whether the last line had a line end
+    encoding: str = "UTF-8"
+    western: int = 0  # lines that are not UTF-8 and were read as Windows-1252
+    delimiter: str | None = None  # that was found in the first line
     malformed: list[Malformed] = field(default_factory=list)
 
-    def check(self, path: Path) -> None:
-        """Every line is accounted for."""
+    def finish(self, source: TextLines) -> None:
+        """Note what the reading found; every line must be accounted for."""
+        self.ended, self.encoding, self.western = source.ended, source.encoding, source.western
         known = self.header + self.records + len(self.malformed) + self.blank
         if known != self.lines:
             raise CohortError(
-                f"{path.name}: {self.lines} lines were read, but only {known} are accounted for."
+                f"{source.path.name}: {self.lines} lines were read, but only {known} are accounted for."
             )
 
 
@@ -71,7 +75,7 @@ def read_header(path: Path) -> Header:
     first = TextLines(path).first()
     if first is None:
         raise CohortError(f"{path.name} is empty: it has no header line.")
-    delimiter = max(DELIMITERS, key=first.count)
+    delimiter = max(DELIMITERS, key=lambda sign: len(_fields(first, sign) or ()))
     fields = _fields(first, delimiter)
     columns = tuple(name.strip().lower() for name in fields or ())
     problem = _header_problem(first, columns)
@@ -96,7 +100,9 @@ def stage_delimited(path: Path, target: Path, columns: Sequence[str] | None = No
     header = read_header(path)
     wanted = list(columns or header.columns)
     parser = _DelimitedBlock(header, wanted)
-    return _stage(path, target, wanted, parser, header_lines=1)
+    staged = _stage(path, target, wanted, parser, header_lines=1)
+    staged.delimiter = header.delimiter
+    return staged
 
 
 def stage_fixed_width(path: Path, target: Path, width: int, columns: dict[str, slice]) -> Staged:
@@ -142,8 +148,7 @@ def _stage(path: Path, target: Path, columns: list[str], parse: BlockParser, hea
             staged.malformed += parsed.malformed
             staged.blank += parsed.blank
             staged.lines += lines
-    staged.ended = source.ended
-    staged.check(path)
+    staged.finish(source)
     return staged
 
 

@@ -8,6 +8,7 @@ of that column goes through repair, and one that fits two codes is rejected.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from dx2px.codes import (
     split,
 )
 from dx2px.errors import CodeError, CohortError
+from dx2px.words import counted
 
 MISSING_STAY = "missing_stay"
 MISSING_CODE = "missing_code"
@@ -36,6 +38,7 @@ NO_PCS = "no_icd10pcs"
 NOT_IN_MAP = "not_in_maps"
 OUTSIDE_STAY = "outside_stay"
 WITHDRAWN = "withdrawn"
+_DECIMAL_COMMA = re.compile(r"\s*[A-Za-z]?[0-9]{1,3},[0-9A-Za-z]{1,4}\s*")
 REASONS = {
     MISSING_STAY: "no stay id",
     MISSING_CODE: "no code",
@@ -112,30 +115,39 @@ def judge(texts: Sequence[Written], numeric: Iterable[Kind] = ()) -> Verdicts:
             items.append(Verdict(written, None, NOT_ICD_VOCABULARY))
     damaged: set[System] = set()
     for system, column in by_system.items():
-        written_texts = [written.text for written in column]
+        written_texts = [with_point(written.text) for written in column]
         spoilt = system.kind in numeric or looks_numeric(written_texts, system)
         dots = looks_dotted(written_texts, system) if spoilt else None
         damaged |= {system} if spoilt else set()
         items += [_verdict(written, system, spoilt, dots) for written in column]
-    notes = (
+    commas = sum(written.entries for written in texts if with_point(written.text) != written.text)
+    notes = [
         f"The {system.label} codes look like numbers, as after a spreadsheet removed their leading zeros: a number is "
         "kept only if exactly one code fits it."
         for system in sorted(damaged)
-    )
+    ]
+    if commas:
+        notes.append(f"{counted(commas, 'code has', 'codes have')} a comma in place of the dot.")
     return Verdicts(tuple(items), tuple(notes))
 
 
 def _verdict(written: Written, system: System, spoilt: bool, dots: bool | None) -> Verdict:
+    text = with_point(written.text)
     try:
-        code = normalize(written.text, system)
+        code = normalize(text, system)
     except CodeError:
         code = None
     if code is not None and not spoilt and not _is_short(code):
         return Verdict(written, code)
-    attempt = repair(written.text, system, dots)
+    attempt = repair(text, system, dots)
     if attempt.code is None:
-        return Verdict(written, None, attempt.reason if clean(written.text) else MISSING_CODE)
+        return Verdict(written, None, attempt.reason if clean(text) else MISSING_CODE)
     return Verdict(written, attempt.code, repaired=attempt.code != code)
+
+
+def with_point(text: str) -> str:
+    """The text with a point in place of a decimal comma: a spreadsheet writes 428,0 in half of the world."""
+    return text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text
 
 
 def _is_short(code: str) -> bool:
@@ -197,5 +209,5 @@ def is_listed_as(written: Written, kind: Kind) -> bool:
 
 def _listed(written: Written, kind: Kind, version: int) -> bool:
     system = System.of(kind, version)
-    bare = clean(written.text)
+    bare = clean(with_point(written.text))
     return has_shape(bare, system) and is_listed(f"{system}:{bare}")

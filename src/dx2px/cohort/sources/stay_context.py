@@ -10,7 +10,7 @@ from dx2px.cohort.context import CONTEXT, OLDEST
 from dx2px.cohort.sources.entries import text
 
 TIME_OR_HYPHEN, DAY = r"[ T].*$|-", r"^[0-9]{8}$"
-NUMBER = r"^[0-9]{1,3}(\.[0-9]*)?$"
+NUMBER = r"^[0-9]{1,3}([.,][0-9]*)?$"
 SEX_WORDS = {"F": ["f", "female", "8532"], "M": ["m", "male", "8507"]}  # the numbers are OMOP concepts
 
 
@@ -59,7 +59,8 @@ def plausible(years: Any, top: int | None = None) -> Any:
 def years_written(column: Any) -> Any:
     """The age that a cell shows in years; a fraction is cut off."""
     written = text(column)
-    years = ibis.cases((written.re_search(NUMBER), written.cast("float64")), else_=ibis.null("float64"))
+    number = written.replace(",", ".").cast("float64")
+    years = ibis.cases((written.re_search(NUMBER), number), else_=ibis.null("float64"))
     return plausible(years.floor())
 
 

@@ -30,7 +30,9 @@ from dx2px.cohort.sources.source_options import SourceOptions
 from dx2px.cohort.sources.source_tables import Tables
 from dx2px.cohort.sources.table_columns import USUAL_LISTS, TableColumns
 from dx2px.cohort.sources.table_context import first_place, stay_context
+from dx2px.cohort.sources.words_for_nothing import without_words
 from dx2px.errors import CohortError
+from dx2px.words import counted
 
 KIND_WORDS: dict[Kind, list[str]] = {
     "diagnosis": ["diagnosis", "diagnoses", "dx", "diag", "d", "condition"],
@@ -100,7 +102,7 @@ class _Reader(TableColumns):
         named = {"stay": stay, "code": code, "kind": kinds, **others}
         context = {} if kind == "procedure" else self.context_columns(named)
         wanted = [name for name in (*named.values(), *context.values()) if name]
-        table = self.tables.read(self.path, list(dict.fromkeys(wanted)))
+        table = self._read(wanted)
         self._remember_numbers([code], [kind] if kind else list(KIND_WORDS))
         self.notes.append(f"{self.path.name}: " + self.described(named | context))
         self.context = stay_context(self.tables.engine, table, stay, context)
@@ -116,6 +118,15 @@ class _Reader(TableColumns):
             version=self._version(table, others["system"], kind or _kind_of(table[kinds])),
             principal=None if kind == "procedure" else self._at_first_place(table, others["order"]),
         )
+
+    def _read(self, columns: list[str]) -> Any:
+        """The columns, with nothing in the cells that hold a word for nothing."""
+        table = self.tables.read(self.path, list(dict.fromkeys(columns)))
+        table, emptied = without_words(self.tables.engine, table)
+        if emptied:
+            cells = counted(emptied, "cell holds", "cells hold")
+            self.notes.append(f"{self.path.name}: {cells} a word or sign for nothing and count as empty.")
+        return table
 
     def _at_first_place(self, table: Any, order: str | None) -> Any | None:
         """Whether a code has the first place of its stay, by the order column if there is one."""
@@ -134,7 +145,7 @@ class _Reader(TableColumns):
         principal = self.column("principal")
         context = self.context_columns({**roles, "principal": principal})
         wanted = [*codes, *(name for name in (*roles.values(), principal, *context.values()) if name)]
-        table = self.tables.read(self.path, list(dict.fromkeys(wanted)))
+        table = self._read(wanted)
         stay = roles["stay"] or "line_as_stay"
         if roles["stay"] is None and not self.tables.numbered:
             self.need("stay")  # an error: rows of a database have no number to use instead

@@ -16,8 +16,8 @@ from dx2px.words import counted
 
 USUAL_NAMES = {
     "stay": "stay_id stay hadm_id admission_id encounter_id encounter visit_id visit_occurrence_id visit "
-    "claim_id clm_id hospitalization_id admission",
-    "patient": "patient_id patient subject_id person_id member_id mrn desynpuf_id",
+    "claim_id clm_id hospitalization_id admission id_episodio episodio id_ingreso",
+    "patient": "patient_id patient subject_id person_id member_id mrn desynpuf_id id_paciente paciente",
     "code": "code icd_code icd9_code icd10_code icd diagnosis_code procedure_code dx_code px_code",
     "kind": "kind code_kind code_type type",
     "system": "system code_system icd_version version vocabulary vocabulary_id",
@@ -25,12 +25,12 @@ USUAL_NAMES = {
     **USUAL_CONTEXT,
 }
 USUAL_LISTS: dict[Kind, str] = {
-    "diagnosis": "diagnoses diagnosis dx diagnosis_codes dx_codes",
-    "procedure": "procedures procedure px procedure_codes px_codes",
+    "diagnosis": "diagnoses diagnosis dx diagnosis_codes dx_codes diagnosticos diagnósticos",
+    "procedure": "procedures procedure px procedure_codes px_codes procedimientos procedimentos",
 }
 USUAL_NUMBERED: dict[Kind, str] = {
-    "diagnosis": r"(dx|diag|diagnosis|i9_dx|i10_dx|icd9_dgns_cd|icd_dgns_cd)_?(code)?_?(\d+)",
-    "procedure": r"(px|pr|proc|procedure|i9_pr|i10_pr|icd9_prcdr_cd|icd_prcdr_cd)_?(code)?_?(\d+)",
+    "diagnosis": r"(dx|diag|diagnosis|diagn[oó]stico|i9_dx|i10_dx|icd9_dgns_cd|icd_dgns_cd)_?(code?)?_?(\d+)",
+    "procedure": r"(px|pr|proc|procedure|procedimi?ento|i9_pr|i10_pr|icd9_prcdr_cd|icd_prcdr_cd)_?(code?)?_?(\d+)",
 }
 
 

@@ -10,10 +10,11 @@ from dx2px.cohort.sources.entries import text, whole_number
 from dx2px.cohort.sources.stay_context import SEX_WORDS, one_per_stay, sex_of, unknown, years_written
 
 USUAL_CONTEXT = {
-    "age": "age age_years age_in_years age_at_admission admission_age patient_age",
-    "sex": "sex gender patient_sex patient_gender gender_concept_id",
-    "admission": "admission_type admission type_of_admission adm_type",
+    "age": "age age_years age_in_years age_at_admission admission_age patient_age edad idade",
+    "sex": "sex gender patient_sex patient_gender gender_concept_id sexo",
+    "admission": "admission_type admission type_of_admission adm_type tipo_ingreso",
 }
+MORE_SEX_WORDS = {"F": ["mujer", "femenino", "feminino"], "M": ["hombre", "masculino"]}
 
 
 def stay_context(engine: Engine, table: Any, stay: str, columns: dict[str, str | None]) -> Any | None:
@@ -40,7 +41,7 @@ def _sex_words(engine: Engine, column: Any) -> dict[str, list[str]]:
     telling = written.name("sign").as_table()
     telling = telling.filter(telling.sign.isin(["0", "2", "h"])).distinct()
     signs = set(engine.fetch(telling).column("sign").to_pylist())
-    words = {sex: list(known) for sex, known in SEX_WORDS.items()}
+    words = {sex: [*known, *MORE_SEX_WORDS[sex]] for sex, known in SEX_WORDS.items()}
     if "2" in signs and "0" not in signs:
         words["F"].append("2")
         words["M"].append("1")
