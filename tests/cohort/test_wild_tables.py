@@ -1,4 +1,4 @@
-"""Tables as hospitals send them: other encodings, separators and words, damaged codes. Read, or rejected and counted."""
+"""Tables as hospitals send them: other encodings, separators and words, damaged codes. Read, or rejected and told."""
 
 from __future__ import annotations
 

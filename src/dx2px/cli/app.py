@@ -16,6 +16,7 @@ from dx2px.cli import (
     faithfulness,
     finding,
     learning,
+    mcp,
     measuring,
     models,
     population,
@@ -44,6 +45,7 @@ EXTRA_OF_MODULE = {
     "fastapi": "serve",
     "httptools": "serve",
     "jwt": "serve",
+    "mcp": "mcp",
     "orjson": "serve",
     "prometheus_client": "serve",
     "pydantic": "serve",
@@ -110,6 +112,7 @@ for command in (
     auditing.audit,
     reporting.report,
     service.serve,
+    mcp.mcp,
 ):
     app.command(cls=Command)(command)
 

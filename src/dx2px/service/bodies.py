@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
@@ -20,9 +20,16 @@ async def read(request: Request, model: type[Body]) -> Body:
     _check_type(request.headers.get("content-type", ""))
     _check_encoding(request.headers.get("content-encoding", ""))
     try:
-        return model.model_validate(strict_json.loads(await request.body()))
+        sent = strict_json.loads(await request.body())
     except strict_json.NotJsonError as error:
         raise refuse(400, "not-json", str(error)) from None
+    return checked(sent, model)
+
+
+def checked(sent: Any, model: type[Body]) -> Body:
+    """What was sent as `model`, or a problem."""
+    try:
+        return model.model_validate(sent)
     except ValidationError as error:
         if error.error_count() > _MOST_FLAWS:
             raise refuse(
