@@ -7,16 +7,47 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dx2px import Cohort, CohortError, prepare
 from dx2px.cohort import Prepared
+from dx2px.cohort.sources.fhir_resources import READERS, SCHEMAS
 
 ICD9, ICD10CM = "http://hl7.org/fhir/sid/icd-9-cm", "http://hl7.org/fhir/sid/icd-10-cm"
 ICD10PCS, SNOMED = "http://www.cms.gov/Medicare/Coding/ICD10", "http://snomed.info/sct"
 USE = "http://terminology.hl7.org/CodeSystem/diagnosis-role"
 VERIFICATION = "http://terminology.hl7.org/CodeSystem/condition-ver-status"
+NAMES = [
+    "id",
+    "code",
+    "coding",
+    "system",
+    "reference",
+    "encounter",
+    "subject",
+    "class",
+    "diagnosis",
+    "condition",
+    "rank",
+    "use",
+    "period",
+    "start",
+]
+NAMES += [
+    "partOf",
+    "priority",
+    "type",
+    "text",
+    "display",
+    "status",
+    "verificationStatus",
+    "birthDate",
+    "gender",
+]
 Resource = dict[str, Any]
 
 
@@ -244,11 +275,30 @@ def test_without_encounters_the_references_are_the_stays(tmp_path: Path) -> None
     assert any("There are no Encounters" in note for note in prepared.notes)
 
 
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(sorted(READERS)), st.dictionaries(st.sampled_from(NAMES), json_values))
+def test_no_json_value_anywhere_in_a_resource_stops_the_reading(kind: str, resource: Resource) -> None:
+    """Every row fits its table; a Condition or Procedure always gives at least one entry to account for."""
+    found = list(READERS[kind](resource))
+    for name, schema in SCHEMAS.items():
+        pa.Table.from_pylist([row for table, row in found if table == name], schema)
+    assert found
+
+
 def test_other_files_are_refused_in_a_sentence(tmp_path: Path) -> None:
     bundle = tmp_path / "in" / "bundle.json"
     write(bundle, {"resourceType": "Bundle"})
-    with pytest.raises(CohortError, match=r"has no file that ends in \.ndjson"):
+    with pytest.raises(CohortError, match=r"in has no file that ends in \.ndjson"):
         run(tmp_path / "in", tmp_path)
+    with pytest.raises(CohortError, match=r"bundle\.json is not a file that ends in \.ndjson"):
+        run(bundle, tmp_path)
     write(tmp_path / "in" / "pretty.ndjson", "{", '"resourceType": "Bundle"', "}")
     with pytest.raises(CohortError, match="such a file holds one object per line"):
         run(tmp_path / "in", tmp_path)

@@ -65,7 +65,8 @@ class FileTables(Tables):
         found = [self.root] if self.root.is_file() else sorted(self.root.rglob("*"))
         found = [path for path in found if path.name.lower().endswith(endings) and path.is_file()]
         if not found:
-            raise CohortError(f"{self.root} has no file that ends in {' or '.join(endings)}.")
+            what = "is not a file" if self.root.is_file() else "has no file"
+            raise CohortError(f"{self.root} {what} that ends in {' or '.join(endings)}.")
         return found
 
     @property
