@@ -35,7 +35,7 @@ from dx2px.ragged import Ragged
 from dx2px.scoring.coupling import CouplingScorer
 from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.scoring.methods import METHODS, Method, declare
-from dx2px.scoring.segments import Arrays, Floats
+from dx2px.scoring.segments import Arrays, Floats, Places
 from dx2px.training.config import Device, Start
 from dx2px.training.draws import Source
 from dx2px.training.run import SplitConfig, Trained, learn
@@ -124,8 +124,8 @@ class WeightsScorer(CouplingScorer):
         super().__init__(arrays, layout)
         self.W = arrays["W"]
 
-    def _pairs(self, rows: Ragged) -> Floats:
-        found: Floats = super()._pairs(rows) + self.W[rows.values]
+    def _placed(self, places: Places, rows: Ragged) -> Floats:
+        found: Floats = super()._placed(places, rows) + self.W[rows.values[places.entries]]
         return found
 
 

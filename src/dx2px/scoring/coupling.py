@@ -63,9 +63,7 @@ class CouplingScorer:
 
     def scores(self, diagnoses: Ragged) -> Floats:
         self._check(diagnoses)
-        out = segments.by_block(
-            diagnoses, _BLOCK, len(self.b), lambda block: segments.log_sum_exp(self.pairs(block), block)
-        )
+        out = segments.by_block(diagnoses, _BLOCK, len(self.b), self._sums)
         out += self.b
         if self.layout is not None:
             out[self.layout.coded_in(diagnoses)] = -np.inf
@@ -113,13 +111,27 @@ class CouplingScorer:
         if self.layout is not None and np.count_nonzero(rows.values == self.layout.background) != len(rows):
             raise InputError("Every stay needs the background row: make its rows with `stay_rows`.")
 
+    def _sums(self, rows: Ragged) -> Floats:
+        """log Σ_d exp(h_d·v_p + s_d), (i, p)."""
+        places = segments.Places(rows)
+        # A single stay's pairs are kept, for what is asked about it next; its entries have one order only.
+        pairs = self.pairs(rows).copy() if len(rows) == 1 else self._placed(places, rows)
+        return places.in_first_order(places.log_sum_exp(pairs))
+
     def _pairs(self, rows: Ragged) -> Floats:
-        scale = (1 / np.sqrt(rows.lengths)).astype(np.float32)  # (i,)
-        c = segments.weighted_sum(self.U, np.repeat(scale, rows.lengths), rows)  # (i, m)
-        gate = 1 + np.tanh(c @ self._gates + self.g)  # (i, m)
-        h = self.U[rows.values] * np.repeat(gate, rows.lengths, axis=0)  # (n, m)
+        places = segments.Places(rows)
+        found = np.empty((len(rows.values), len(self.b)), np.float32)
+        found[places.entries] = self._placed(places, rows)
+        return found  # (n, p)
+
+    def _placed(self, places: segments.Places, rows: Ragged) -> Floats:
+        """The pairs in the order of the places."""
+        codes = rows.values[places.entries]
+        h = self.U[codes]  # (n, m)
+        c = places.sum(h) / np.sqrt(places.lengths.astype(np.float32))[:, None]  # (i, m)
+        places.multiply(h, 1 + np.tanh(c @ self._gates + self.g))
         found: Floats = h @ self._targets  # (n, p)
-        found += self.s[rows.values][:, None]
+        found += self.s[codes][:, None]
         return found
 
 

@@ -64,27 +64,6 @@ def directions(X: NDArray[Any]) -> Doubles:
     return doubles / np.maximum(lengths, _NORM_FLOOR)  # (·, m)
 
 
-def log_sum_exp(values: Floats, rows: Ragged) -> Floats:
-    """log Σ exp over the entries of each row, column by column.
-
-    Place by place over all rows at once, which is two to four times as fast as `reduceat` over wide values.
-    """
-    if len(rows) == 1:
-        peak: Floats = values.max(axis=0, keepdims=True)
-        total: Floats = np.log(np.exp(values - peak).sum(axis=0, keepdims=True)) + peak
-        return total
-    peaks = np.full((len(rows), values.shape[1]), -np.inf, np.float32)
-    for _, some in _by_place(values, rows):
-        np.maximum(peaks[: len(some)], some, out=peaks[: len(some)])
-    sums = np.zeros_like(peaks)
-    for _, some in _by_place(values, rows):
-        some -= peaks[: len(some)]
-        sums[: len(some)] += np.exp(some, out=some)
-    np.log(sums, out=sums)
-    sums += peaks
-    return _in_first_order(sums, rows)  # (i, …)
-
-
 def uniform(rows: Ragged) -> Floats:
     """1/|row| for each entry."""
     lengths = rows.lengths
@@ -97,7 +76,7 @@ def weighted_sum(X: Floats, weights: Floats, rows: Ragged) -> Floats:
         total: Floats = (X[rows.values] * weights[:, None]).sum(axis=0, keepdims=True)
         return total
     fused = np.zeros((len(rows), X.shape[1]), np.float32)
-    for entries, vectors in _by_place(X, rows, rows.values):
+    for entries, vectors in _by_place(X, rows):
         vectors *= weights[entries, None]
         fused[: len(entries)] += vectors
     return _in_first_order(fused, rows)  # (i, m)
@@ -109,10 +88,64 @@ def largest(X: Floats, rows: Ragged) -> Floats:
         peak: Floats = X[rows.values].max(axis=0, keepdims=True)
         return peak
     fused = np.full((len(rows), X.shape[1]), -np.inf, np.float32)
-    for entries, vectors in _by_place(X, rows, rows.values):
+    for entries, vectors in _by_place(X, rows):
         head = fused[: len(entries)]
         np.maximum(head, vectors, out=head)
     return _in_first_order(fused, rows)  # (i, m)
+
+
+class Places:
+    """The entries of rows in another order: the first entry of every row, then the second of every row that has one …
+
+    Rows come longest first, so that those with an entry at some place are the first ones. Then sums over all rows are
+    sums of stretches that lie together, which is several times as fast as `reduceat` over wide values.
+    """
+
+    def __init__(self, rows: Ragged) -> None:
+        self.order = _longest_first(rows)
+        self.lengths = rows.lengths[self.order]  # (i,)
+        counts = np.searchsorted(-self.lengths, -np.arange(self.lengths[0]))  # rows longer than each place
+        ends = np.cumsum(counts)
+        self._stretches = list(zip((ends - counts).tolist(), counts.tolist(), strict=True))
+        row = np.arange(len(rows.values)) - np.repeat(ends - counts, counts)
+        self.entries = rows.offsets[self.order][row] + np.repeat(np.arange(len(counts)), counts)  # (n,)
+
+    def sum(self, values: Floats) -> Floats:
+        """Σ over the entries of each row, (i, …), from one value per entry in this order."""
+        if len(self.order) == 1:
+            total: Floats = values.sum(axis=0, keepdims=True)
+            return total
+        out = values[: len(self.order)].copy()
+        for start, count in self._stretches[1:]:
+            out[:count] += values[start : start + count]
+        return out
+
+    def multiply(self, values: Floats, by: Floats) -> None:
+        """Multiply each entry by its row's factor, in place."""
+        for start, count in self._stretches if len(by) > 1 else [(0, len(values))]:
+            values[start : start + count] *= by[:count]
+
+    def log_sum_exp(self, values: Floats) -> Floats:
+        """log Σ exp over the entries of each row, column by column, (i, …); changes the values."""
+        if len(self.order) == 1:
+            peaks: Floats = values.max(axis=0, keepdims=True)
+            values -= peaks
+        else:
+            peaks = values[: len(self.order)].copy()
+            for start, count in self._stretches[1:]:
+                np.maximum(peaks[:count], values[start : start + count], out=peaks[:count])
+            for start, count in self._stretches:
+                values[start : start + count] -= peaks[:count]
+        sums = self.sum(np.exp(values, out=values))
+        np.log(sums, out=sums)
+        sums += peaks
+        return sums
+
+    def in_first_order(self, values: Floats) -> Floats:
+        """One value per row, in the order in which the rows came."""
+        out = np.empty_like(values)
+        out[self.order] = values
+        return out
 
 
 class Factor:
@@ -184,13 +217,11 @@ def check_codes(diagnoses: Ragged, codes: int) -> None:
         )
 
 
-def _by_place(
-    X: Floats, rows: Ragged, index: NDArray[np.integer] | None = None
-) -> Iterator[tuple[NDArray[np.int64], Floats]]:
-    """The first entry of every row, then the second of every row that has one, and so on, with their vectors.
+def _by_place(X: Floats, rows: Ragged) -> Iterator[tuple[NDArray[np.int64], Floats]]:
+    """The entries of `Places`, place by place, with their vectors; X has one row per code.
 
-    X has one row per entry or, with `index`, one row per code. Rows come longest first, so that those with an entry at
-    some place are the first ones. The caller may change the vectors: the next place overwrites the same memory.
+    For narrow vectors of many rows: one place at a time is in memory. The caller may change the vectors: the next place
+    overwrites the same memory.
     """
     order = _longest_first(rows)
     starts, lengths = rows.offsets[:-1][order], rows.lengths[order]
@@ -198,8 +229,7 @@ def _by_place(
     for place in range(int(lengths[0])):
         entries = starts[: np.count_nonzero(lengths > place)] + place
         # "clip" saves the copy that numpy makes to protect `out`; the indices were checked before.
-        chosen = entries if index is None else index[entries]
-        yield entries, X.take(chosen, axis=0, out=memory[: len(entries)], mode="clip")
+        yield entries, X.take(rows.values[entries], axis=0, out=memory[: len(entries)], mode="clip")
 
 
 def _in_first_order(sorted_rows: Floats, rows: Ragged) -> Floats:
