@@ -13,6 +13,7 @@ from dx2px.scoring.calibration import Calibration, Curve
 from dx2px.scoring.completion import Completion, Rest
 from dx2px.scoring.evidence import AGES
 from dx2px.scoring.folder import ModelFiles
+from dx2px.scoring.head import Head
 from dx2px.scoring.methods import METHODS
 
 DIAGNOSES = ("icd10cm:E030", "icd9cm:0389", "icd9cm:25000", "icd9cm:4280", "icd9cm:E030")
@@ -107,9 +108,9 @@ def beside_files() -> ModelFiles:
     )  # closed excludes open, and open closed
     the_other = np.array([[0.0, -2.0], [-2.0, 0.0], [0, 0], [0, 0]], np.float32)
     rest = Rest(zeros + 1, zeros, one_each, the_other, 1.0, 0.0)
-    calibration = replace(
-        SIGMOID, alternatives=Alternatives([(0, 1)]), completion=Completion(1.0, 0.0, 0.0), rest=rest
-    )
+    unchanged = Head(zeros + 1, zeros, zeros[:, None], zeros[:, None], 1.0, 0.0)
+    parts = {"head": unchanged, "alternatives": Alternatives([(0, 1)]), "rest": rest}
+    calibration = replace(SIGMOID, completion=Completion(1.0, 0.0, 0.0), **parts)
     return ModelFiles(
         method="coupling",
         settings={"evidence": {"ages": list(AGES), "admissions": []}},

@@ -11,11 +11,11 @@ import pytest
 import dx2px.lab.audit_study as module
 from dx2px.answers import Model
 from dx2px.answers.defects import AuditSettings
-from dx2px.answers.flagging import Flagger
+from dx2px.answers.flagging import NEVER, Flagger
 from dx2px.cohort import Cohort, Ragged
 from dx2px.lab.audit_study import AuditStudy, audit_study
 from dx2px.lab.audit_subject import Strengths, recall_within
-from dx2px.lab.planted_mistakes import KINDS
+from dx2px.lab.planted_mistakes import KINDS, NONE, siblings
 from dx2px.scoring.folder import ModelFiles
 from synthetic_models import SIGMOID
 
@@ -59,22 +59,57 @@ def study(kind: str, cohorts: tuple[Cohort, Cohort], seed: int = 0) -> AuditStud
     return audit_study(model(tested, kind), tested, training, seed=seed)
 
 
-@pytest.mark.parametrize("name", [name for name in KINDS if name != "removed"])
+@pytest.mark.parametrize("name", ["random", "another", "plausible"])
 def test_added_procedures_are_new_to_the_stay(name: str, cohorts: tuple[Cohort, Cohort]) -> None:
     tested, training = cohorts
     made = KINDS[name](tested, training, np.random.default_rng(0))
     assert len(made.stay) > 590
-    assert not made.left_out
+    assert (made.kind, set(made.left_out.tolist())) == ("unsupported", {NONE})
+    assert made.added.tolist() == made.procedure.tolist()
     for stay, procedure in zip(made.stay.tolist(), made.procedure.tolist(), strict=True):
         assert procedure not in tested.procedures[stay]
 
 
 def test_removed_procedures_belong_to_stays_with_several(cohorts: tuple[Cohort, Cohort]) -> None:
     made = KINDS["removed"](*cohorts, np.random.default_rng(0))
-    assert made.left_out
+    assert made.left_out.tolist() == made.procedure.tolist()
     for stay, procedure in zip(made.stay.tolist(), made.procedure.tolist(), strict=True):
         assert procedure in cohorts[0].procedures[stay]
         assert len(cohorts[0].procedures[stay]) > 1
+
+
+def test_a_swap_replaces_a_procedure_by_a_sibling_that_excludes_it() -> None:
+    """81.51 and 81.54 are siblings that no stay has both of; 81.53 is in stays with either."""
+    hip, knee, revision = "icd9pcs:8151", "icd9pcs:8154", "icd9pcs:8153"
+    procedures = [[hip], [knee], [hip, revision], [knee, revision]] * 20
+    stays = Cohort.from_lists([["icd9cm:71535"]] * 80, procedures)
+    index = stays.procedure_vocabulary.index
+    assert np.argwhere(siblings(stays)).tolist() == [
+        sorted([index(hip), index(knee)], reverse=way) for way in (False, True)
+    ]
+    made = KINDS["swapped"](stays, stays, np.random.default_rng(0))
+    assert made.stay.tolist() == list(range(80))
+    assert (made.left_out + made.added == index(hip) + index(knee)).all()
+    changed = made.coded(stays.procedures.indicator(3))
+    assert (changed.sum(axis=1) == stays.procedures.lengths).all()
+    assert not changed[made.stay, made.procedure].any()
+
+
+def test_a_diagnosis_that_is_left_out_explains_a_procedure(cohorts: tuple[Cohort, Cohort]) -> None:
+    tested, training = cohorts
+    principal = [tested.diagnosis_vocabulary[int(tested.diagnoses[stay][0])] for stay in range(len(tested))]
+    tested = replace(tested, context=pa.table({"principal": principal}))
+    made = KINDS["diagnosis"](tested, training, np.random.default_rng(0))
+    assert (
+        made.diagnosis == made.procedure
+    ).mean() > 0.95  # each diagnosis brings the procedure of its number
+    fewer = made.stays(tested)
+    assert (fewer.diagnoses.lengths >= 1).all()
+    assert fewer.context is not None
+    named = fewer.context.column("principal").to_pylist()
+    for stay, lost in zip(made.stay.tolist(), made.diagnosis.tolist(), strict=True):
+        assert set(tested.diagnoses[stay]) - set(fewer.diagnoses[stay]) == {lost}
+        assert (named[stay] is None) == (tested.diagnoses[stay][0] == lost)
 
 
 def test_a_plausible_procedure_comes_from_the_most_similar_stay() -> None:
@@ -106,10 +141,9 @@ def test_a_planted_mistake_is_as_strong_as_the_audit_says(
     knowing = model(tested, "knowing")
     audit_study(knowing, tested, training)
     made = KINDS["removed"](tested, training, np.random.default_rng([0, *b"removed"]))
-    coded = Ragged.from_lists(
-        [np.flatnonzero(row) for row in made.applied(tested.procedures.indicator(CODES))]
-    )
-    found = Flagger(knowing, AuditSettings(precision=1e-9)).flag(knowing.scorer, tested.diagnoses, coded)
+    coded = Ragged.from_lists([np.flatnonzero(row) for row in made.coded(tested.procedures.indicator(CODES))])
+    settings = AuditSettings(precision=1e-9, kinds=("omitted",))
+    found = Flagger(knowing, settings).flag(knowing.scorer, tested.diagnoses, coded).found
     strength = {(s, p): x for s, p, x in zip(found.stay, found.procedure, found.strength, strict=True)}
     expected = [strength[place] for place in zip(made.stay, made.procedure, strict=True)]
     np.testing.assert_array_equal(compared[0].strength, expected)
@@ -125,6 +159,12 @@ def test_recall_by_hand() -> None:
     # The second stay counts twice: the budget of 1.1 reaches into its finding of 0.8, above which are four of five.
     twice = np.where(np.arange(10) == 1, 2.0, 1.0)
     assert recall_within(clean, mistakes, 10, twice) == pytest.approx(4 / 5)
+
+
+def test_what_is_no_finding_is_never_found() -> None:
+    """A model that knows no alternatives finds no swap, however large the budget."""
+    none = Strengths(np.empty(0, np.int64), np.empty(0))
+    assert recall_within(none, Strengths(np.arange(3), np.full(3, NEVER)), 10, np.ones(3)) == 0
 
 
 def test_ties_are_shared_out() -> None:
@@ -144,7 +184,7 @@ def test_who_knows_finds_what_who_does_not_cannot(
     assert of["random", 5].recall > 60 > 10 > other["random", 5].recall
     assert of["another", 10].recall > 60
     assert all(one.low <= one.recall <= one.high for one in (*wise.recalls, *blind.recalls))
-    for defect in KINDS:
+    for defect in {one.defect for one in wise.recalls}:
         rising = [of[defect, budget].recall for budget in module.BUDGETS]
         assert rising == sorted(rising)
 
@@ -154,7 +194,7 @@ def test_findings_keep_the_stated_precision(
 ) -> None:
     monkeypatch.setattr(module, "RESAMPLES", 2)
     found = [p for p in study("knowing", cohorts).precisions if p.per_100 > 0.5]
-    assert {p.kind for p in found} == {"unsupported", "missing"}
+    assert {p.kind for p in found} == {"unsupported", "omitted"}
     for one in found:
         assert one.measured is not None
         assert one.measured > one.stated - 0.03

@@ -116,11 +116,10 @@ class Calibration:
         It differs from `probability` only in stays with coded procedures. Alternatives of these are not limited: what
         excludes what is part of the question.
         """
-        out = _out(scores)
+        out, p = _out(scores), np.empty((scores if places is None else places).shape)
         if out is None:
-            return self.probability(scores, places)
+            return self.probability(scores, places) if len(p) else p
         some = out.any(axis=1)
-        p = np.empty((scores if places is None else places).shape)
         where, none = (None, None) if places is None else (places[some], places[~some])
         if not some.all():
             p[~some] = self.probability(scores[~some], none)
