@@ -1,4 +1,5 @@
-"""Recommendations for the stays of a Spark table, by the same function as `dx2px score`, run where the rows are.
+"""Recommendations for the stays of a Spark table, and audits of coded ones, by the functions of `dx2px score` and
+`dx2px audit`, run where the rows are.
 
 Every executor needs dx2px (`pip install dx2px`, without extras) and the model folder under the same path.
 """
@@ -6,14 +7,17 @@ Every executor needs dx2px (`pip install dx2px`, without extras) and the model f
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql.types import ArrayType, FloatType, IntegerType, StringType, StructType
+from pyspark.sql.types import ArrayType, DoubleType, FloatType, IntegerType, StringType, StructType
 
 from dx2px.answers import Model
+from dx2px.answers.audit_stream import AUDITED, audit_batches
+from dx2px.answers.defects import AuditSettings
+from dx2px.answers.flagging import Flagger
 from dx2px.answers.population import COLUMNS, facts_of, score_batches
 from dx2px.answers.shipped import model_path
 from dx2px.errors import InputError, ModelError
@@ -45,6 +49,27 @@ def recommend(model: str | os.PathLike[str], stays: DataFrame, top: int = 10) ->
     return stays.select(*columns).mapInArrow(answers, schema)
 
 
+def audit(
+    stays: DataFrame, model: str | os.PathLike[str], settings: AuditSettings | None = None
+) -> DataFrame:
+    """The findings of each stay: one row per finding, with the columns of `dx2px.audit_batches`.
+
+    `stays` needs the columns `stay_id`, `diagnoses` and `procedures`, arrays of strings; a model that takes more
+    evidence reads it as `recommend` does. All findings that are strong enough are returned; sort them by `strength`.
+    """
+    schema = _audit_schema(stays)
+    path, wanted = str(Path(model).absolute()), settings or AuditSettings()
+    loaded = Model.load(path)
+    Flagger(loaded, wanted)  # reports at once that a model cannot audit
+    expected = fingerprint(loaded.files)
+    columns = [*AUDITED, *(name for name in facts_of(loaded) if name in stays.columns)]
+
+    def findings(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return audit_batches(batches, _model(path, expected), wanted, threads=1)
+
+    return stays.select(*columns).mapInArrow(findings, schema)
+
+
 @lru_cache(maxsize=1)
 def _model(path: str, expected: str) -> Model:
     """The model, loaded once per Python worker; Spark reuses workers for later tasks."""
@@ -58,14 +83,7 @@ def _model(path: str, expected: str) -> Model:
 
 def _schema(stays: DataFrame) -> StructType:
     """The columns of the result; ids keep their type."""
-    missing = [name for name in COLUMNS if name not in stays.columns]
-    if missing:
-        raise InputError(f"The table of stays has no column {' and no column '.join(missing)}.")
-    lists = stays.schema["diagnoses"].dataType
-    if not isinstance(lists, ArrayType) or not isinstance(lists.elementType, StringType):
-        raise InputError(
-            f"The column diagnoses must hold lists of codes as text (array<string>), not {lists.simpleString()}."
-        )
+    _check(stays, COLUMNS)
     return (
         StructType()
         .add("stay_id", stays.schema["stay_id"].dataType)
@@ -76,3 +94,37 @@ def _schema(stays: DataFrame) -> StructType:
         .add("backed_off_diagnoses", IntegerType())
         .add("unknown_diagnoses", IntegerType())
     )
+
+
+def _audit_schema(stays: DataFrame) -> StructType:
+    _check(stays, AUDITED)
+    codes = ArrayType(StringType())
+    reasons = ArrayType(StructType().add("code", StringType()).add("share", DoubleType()))
+    return (
+        StructType()
+        .add("stay_id", stays.schema["stay_id"].dataType)
+        .add("kind", StringType())
+        .add("code", StringType())
+        .add("title", StringType())
+        .add("other", StringType())
+        .add("strength", DoubleType())
+        .add("probability", DoubleType())
+        .add("rank", IntegerType())
+        .add("because", reasons)
+        .add("suggested", reasons)
+        .add("diagnoses", codes)
+        .add("procedures", codes)
+    )
+
+
+def _check(stays: DataFrame, columns: Sequence[str]) -> None:
+    """Raise an `InputError` if a column is missing or does not hold codes."""
+    missing = [name for name in columns if name not in stays.columns]
+    if missing:
+        raise InputError(f"The table of stays has no column {' and no column '.join(missing)}.")
+    for name in columns[1:]:
+        lists = stays.schema[name].dataType
+        if not isinstance(lists, ArrayType) or not isinstance(lists.elementType, StringType):
+            raise InputError(
+                f"The column {name} must hold lists of codes as text (array<string>), not {lists.simpleString()}."
+            )

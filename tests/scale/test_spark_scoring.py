@@ -10,11 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dx2px import score_file
+from dx2px import AuditSettings, audit_batches, score_file
 from dx2px.answers import Model
+from dx2px.answers.defects import KINDS
 from dx2px.errors import InputError, ModelError
 from dx2px.scoring.folder import write_folder
-from synthetic_models import random_files
+from synthetic_models import CLOSED, ECHO, HEART, HIP, OPEN, TRANSFUSION, beside_files, random_files
 
 STAYS = 5000
 
@@ -60,6 +61,38 @@ def test_answers_are_those_of_the_file(spark: Any, stays: Path, model: Path, tmp
         found = in_order(pq.read_table(out))
         assert found.column_names == expected.column_names
         assert found.cast(expected.schema).equals(expected)
+
+
+def test_findings_are_those_of_the_stream(spark: Any, tmp_path: Path) -> None:
+    from dx2px.spark import audit
+
+    write_folder(tmp_path / "model", beside_files())
+    rng, codes = np.random.default_rng(2), (CLOSED, OPEN, ECHO, TRANSFUSION)
+    coded = [rng.choice(codes, rng.integers(0, 4), replace=False).tolist() for _ in range(300)]
+    lists = pa.list_(pa.string())
+    table = pa.table(
+        {
+            "stay_id": pa.array(np.arange(300)),
+            "diagnoses": pa.array([[HIP], [HEART], [HIP, HEART]] * 100, lists),
+            "procedures": pa.array(coded, lists),
+        }
+    )
+    pq.write_table(table, tmp_path / "C.parquet")
+    settings, model = AuditSettings(precision=0.02, kinds=KINDS), Model.load(tmp_path / "model")
+    expected = pa.Table.from_batches(audit_batches(table.to_batches(), model, settings))
+    frame = spark.read.parquet(str(tmp_path / "C.parquet"))
+    audit(frame, tmp_path / "model", settings).coalesce(1).write.parquet(str(tmp_path / "found"))
+    found = pq.read_table(tmp_path / "found")
+    assert {*found.column("kind").to_pylist()} == {*KINDS}
+    order = [
+        ("stay_id", "ascending"),
+        ("strength", "descending"),
+        ("code", "ascending"),
+        ("kind", "ascending"),
+    ]
+    assert found.sort_by(order).to_pylist() == expected.sort_by(order).to_pylist()
+    with pytest.raises(InputError, match="no column procedures"):
+        audit(frame.drop("procedures"), tmp_path / "model")
 
 
 def test_small_arrow_batches_change_nothing(spark: Any, stays: Path, model: Path) -> None:

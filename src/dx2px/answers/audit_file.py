@@ -68,11 +68,12 @@ class FileAudit:
         order = np.argsort(-number, kind="stable")[: np.count_nonzero(number)]
         means = self.tally.probability.reshape(-1)[order] / number[order]
         return tuple(
-            self._group(*divmod(place, len(self.procedures)), int(number[place]), mean)
+            self._group(place, int(number[place]), mean)
             for place, mean in zip(order.tolist(), means.tolist(), strict=True)
         )
 
-    def _group(self, kind: int, procedure: int, stays: int, probability: float) -> Group:
+    def _group(self, place: int, stays: int, probability: float) -> Group:
+        kind, procedure = divmod(place, len(self.procedures))
         code = self.procedures[procedure]
         return Group(KINDS[kind], code, title(code).text, stays, probability)
 

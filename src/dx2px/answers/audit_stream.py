@@ -63,7 +63,7 @@ class AuditCounts:
         return sum(self.by_kind.values())
 
     def plus(self, other: AuditCounts) -> AuditCounts:
-        by_kind = {kind: self.by_kind[kind] + other.by_kind[kind] for kind in KINDS}
+        by_kind: dict[str, int] = {kind: self.by_kind[kind] + other.by_kind[kind] for kind in KINDS}
         names = [field.name for field in fields(self) if field.name != "by_kind"]
         return AuditCounts(
             by_kind=by_kind, **{name: getattr(self, name) + getattr(other, name) for name in names}
@@ -89,7 +89,8 @@ class Tally:
         shape = len(KINDS), procedures
         place, size = found.kind * procedures + found.procedure, len(KINDS) * procedures
         number = np.bincount(place, minlength=size).reshape(shape)
-        return cls(number, np.bincount(place, found.probability, size).reshape(shape))
+        total = np.bincount(place, weights=found.probability, minlength=size).astype(np.float64)
+        return cls(number, total.reshape(shape))
 
     def plus(self, other: Tally) -> Tally:
         return Tally(self.number + other.number, self.probability + other.probability)

@@ -69,7 +69,7 @@ def best_explained(
     own = stays if size is None else stays.filtered(stays.values < size)
     used, place = np.unique(own.values, return_inverse=True)
     P = alone(calibration, scorer, used)
-    per_entry = Ragged(own.offsets, place).take(stay)
+    per_entry = Ragged(own.offsets, place.astype(np.int32)).take(stay)
     of_each = P[per_entry.values, np.repeat(procedure, per_entry.lengths)]
     best: Doubles = np.maximum.reduceat(of_each, per_entry.offsets[:-1]) if len(stay) else np.empty(0)
     return best

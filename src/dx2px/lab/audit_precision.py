@@ -119,6 +119,8 @@ def _undiagnosed(subject: AuditSubject, explained: Indices, rng: np.random.Gener
 
 
 def _precision(kind: Kind, stated: float, parts: Sequence[tuple[Doubles, Marks]], stays: int) -> Precision:
-    mistaken = np.concatenate([wrong[strength >= stated] for strength, wrong in parts] or [np.empty(0)])
+    mistaken = np.concatenate(
+        [wrong[strength >= stated] for strength, wrong in parts] or [np.empty(0, np.bool_)]
+    )
     measured = float(mistaken.mean()) if len(mistaken) else None
     return Precision(kind, stated, measured, 100 * len(mistaken) / stays)

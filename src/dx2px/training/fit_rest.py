@@ -76,7 +76,8 @@ class _Asked:
     @property
     def belongs(self) -> Marks:
         """Whether what is asked belongs to its stay, laid flat likewise."""
-        return np.repeat([False, True], [np.count_nonzero(~self.coded), len(self.stay)])
+        absent = int(np.count_nonzero(~self.coded))
+        return np.arange(absent + len(self.stay)) >= absent
 
 
 def fit_rest(
@@ -141,7 +142,9 @@ def _fitted(lessons: _Asked, start: tuple[float, float], seed: int = 0) -> dict[
     weights = _start(procedures, start, generator)
     origin = {name: weights[name].detach().clone() for name in "ka"}
     adam = torch.optim.Adam(weights.values(), fused=True)
-    entries = Ragged(offsets_of(np.bincount(lessons.stay, minlength=stays)), np.arange(len(lessons.stay)))
+    entries = Ragged(
+        offsets_of(np.bincount(lessons.stay, minlength=stays)), np.arange(len(lessons.stay), dtype=np.int32)
+    )
     size, order = min(STAYS, stays), np.empty(0, np.int64)
     for step in range(STEPS):
         if len(order) < size:
@@ -151,7 +154,7 @@ def _fitted(lessons: _Asked, start: tuple[float, float], seed: int = 0) -> dict[
         loss = loss + _ridge(weights, origin) / stays
         adam.param_groups[0]["lr"] = RATE * min(1.0, 2 * (1 - step / STEPS))
         adam.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         adam.step()
     return dict(zip(REST, (weights[name].detach().numpy() for name in "kaAB"), strict=True))
 

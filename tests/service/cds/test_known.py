@@ -204,6 +204,21 @@ def test_the_link_opens_the_same_stay(knowing: TestClient) -> None:
     ]
 
 
+def test_a_finished_encounter_is_checked_and_the_strongest_finding_told(knowing: TestClient) -> None:
+    """Without the transfusion that goes with the open reduction; of one that goes on, nothing is said."""
+    finished = PREFETCH | {"encounter": PREFETCH["encounter"] | {"status": "finished"}}
+    answer = knowing.post(VIEW, json=request(**finished)).json()
+    messages.Cards.model_validate(answer)
+    _, card = answer["cards"]
+    assert card["summary"].startswith(f"Check: {title(TRANSFUSION).text} (99.04) is not coded, but ")
+    assert len(card["summary"]) < 140
+    assert "of such findings are mistakes" in card["detail"]
+    assert "suggestions" not in card
+    assert len(knowing.post(VIEW, json=request(**PREFETCH)).json()["cards"]) == 1
+    nothing = finished | {"procedures": bundle(procedure("79.35"), procedure("99.04"))}
+    assert len(knowing.post(VIEW, json=request(**nothing)).json()["cards"]) == 1
+
+
 @pytest.mark.parametrize("missing", ["patient", "encounter", "procedures"])
 @pytest.mark.parametrize("instead", [None, {"resourceType": "OperationOutcome", "issue": []}])
 def test_each_of_them_may_be_missing(knowing: TestClient, missing: str, instead: Any) -> None:

@@ -57,8 +57,8 @@ def _names(answer: dict[str, Any]) -> dict[str, list[str]]:
     """What reasons are called: a title, and the code where it is one; an age or a type of admission has none."""
     evidence = [one for one in answer.get("evidence", ()) if one["status"] == "known"]
     coded = [one for one in evidence if one["kind"] == "coded"]
-    return {one["code"]: [_plain(one["title"])] for one in evidence} | {
-        one["code"]: [_plain(one["title"]), dotted(one["code"])] for one in (*_used(answer), *coded)
+    return {one["code"]: [plain(one["title"])] for one in evidence} | {
+        one["code"]: [plain(one["title"]), dotted(one["code"])] for one in (*_used(answer), *coded)
     }
 
 
@@ -71,7 +71,7 @@ def _taken_into_account(answer: dict[str, Any]) -> str:
     known = [one for one in answer.get("evidence", []) if one["status"] == "known"]
     parts = [one["title"] for one in known if one["kind"] in ("person", "admission")]
     parts += [
-        f"principal diagnosis {_plain(one['title'])} ({dotted(one['code'])})"
+        f"principal diagnosis {plain(one['title'])} ({dotted(one['code'])})"
         for one in _used(answer)
         if one.get("principal")
     ]
@@ -87,7 +87,7 @@ def _line(one: dict[str, Any], names: dict[str, list[str]]) -> str:
     reasons = [reason for reason in one["because"][:_REASONS] if reason["share"] >= _REASON_FROM]
     because = ", ".join(_reason(*names[reason["code"]], f"{reason['share']:.0%}") for reason in reasons)
     chance = "" if one["probability"] is None else f", coded in {one['probability']:.0%} of such stays"
-    return f"**{_plain(one['title'])}** ({dotted(one['code'])}{chance})" + (f": {because}" if because else "")
+    return f"**{plain(one['title'])}** ({dotted(one['code'])}{chance})" + (f": {because}" if because else "")
 
 
 def _reason(name: str, *details: str) -> str:
@@ -163,7 +163,7 @@ def _name(one: dict[str, Any]) -> str:
     return f"{one['title']} ({dotted(one['code'])})"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text that Markdown shows as it is."""
     return "".join(f"\\{mark}" if mark in "\\`*_[]<>|#" else mark for mark in text)
 

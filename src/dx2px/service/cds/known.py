@@ -34,6 +34,7 @@ class Known:
     sex: str | None = None
     principal: tuple[str, ...] = ()
     procedures: tuple[tuple[str, ...], ...] = ()
+    finished: bool = False  # the encounter: nothing more will be done, so what is coded can be checked
 
     def facts(self, answers: Answers) -> Facts:
         """As much of it as a model takes."""
@@ -61,6 +62,7 @@ def read_known(
         sex=_SEXES.get(gender) if isinstance(gender, str) else None,
         principal=_principal(stay, conditions),
         procedures=tuple(filter(None, dict.fromkeys(map(_done, resources([procedures]))))),
+        finished=stay.get("status") == "finished",
     )
 
 

@@ -172,9 +172,11 @@ class Card(Report):
     indicator: Literal["info"]
     detail: str = Field(description="Markdown.")
     source: Source
-    links: list[Link]
-    suggestions: list[Suggestion]
-    selectionBehavior: Literal["any"]  # noqa: N815
+    links: list[Link] = Field(
+        default=[], description="None on a card that checks what is coded; likewise below."
+    )
+    suggestions: list[Suggestion] = Field(default=[])
+    selectionBehavior: Literal["any"] | None = None  # noqa: N815
 
 
 class Cards(Report):

@@ -16,6 +16,7 @@ from dx2px.service import bodies, schemas
 from dx2px.service.answers import Answers
 from dx2px.service.api import reply
 from dx2px.service.cds import messages
+from dx2px.service.cds.audit_card import audit_card_of
 from dx2px.service.cds.callers import Callers
 from dx2px.service.cds.cards import HABITS, card_of
 from dx2px.service.cds.fhir import Reading, drafted_procedures, is_outcome, read_conditions
@@ -155,6 +156,8 @@ class _Called:
             self.metrics.read(outcome, entries)
         left = [one for one in answer["recommendations"] if not _is_drafted(one["code"], drafted)][:TOP]
         cards = [card_of(left, answer, facts, reading, context, self.root)] if left else []
+        if known.finished and (checked := audit_card_of(_findings(answer, answers, facts), self.root)):
+            cards.append(checked)
         read = {**reading.counts, "complete": reading.complete}
         return reply({"cards": cards, "extension": {_EXTENSION: read}})
 
@@ -196,6 +199,20 @@ def _recommended(
         return {"diagnoses": [], "recommendations": []}
     top = min(TOP + len(drafted), schemas.MOST_TOP)
     return answers.recommend(list(dict.fromkeys(chosen)), top, **facts)
+
+
+def _findings(answer: dict[str, Any], answers: Answers, facts: Facts) -> list[dict[str, Any]]:
+    """What an audit of the stay finds, if procedures are coded for it: with the diagnoses that were used."""
+    coded = facts.get("coded")
+    used = [one for one in answer["diagnoses"] if one["status"] != "unknown"]
+    if not coded or not used or answers.model.files.calibration is None:
+        return []
+    principal = next((one["code"] for one in used if one.get("principal")), None)
+    about: Facts = {**facts, "principal": principal, "coded": None}
+    found: list[dict[str, Any]] = answers.audit(None, [one["code"] for one in used], coded, **about)[
+        "findings"
+    ]
+    return found
 
 
 def _used(answer: dict[str, Any]) -> set[str]:
