@@ -4,8 +4,9 @@ Run: python studies/icd10.py nhds2010.parquet nhds2010-icd10.parquet --maps MAPS
 The cohorts are those that the two models of the package learned from; experiments/*.toml say how they are made. The
 test stays of each model are asked twice, from their diagnoses alone: in ICD-9-CM, as coded, and in ICD-10-CM, each
 diagnosis replaced by the one that the reverse map gives (of several, the first whose own map leads back, as a coder
-would choose it; else the first), so that both ways of the map are in what is lost. With --maps, fifteen everyday stays are asked in both versions: does the first procedure stay the same?
-With --mimic4, real ICD-10 stays are counted. Prints Markdown; docs/icd10.md has the numbers.
+would choose it; else the first). So both ways of the map are in what is lost. With --maps, fifteen everyday stays are
+asked in both versions: does the first procedure stay the same? With --mimic4, real ICD-10 stays are counted. Prints
+Markdown; docs/icd10.md has the numbers.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dx2px.answers import Model
-from dx2px.answers.shipped import DEFAULT, model_path, shipped_models
+from dx2px.answers.shipped import DEFAULT, asked_in, model_path, shipped_models
+from dx2px.codes import holds
 from dx2px.errors import ModelError
 from dx2px.scoring.identity import fingerprint
 from dx2px.scoring.subgroups import SMALLEST
@@ -31,13 +32,38 @@ TOP_FIVE = {
 }
 
 
+# Everyday stays in ICD-10, and a code of the family that comes first, as in ICD-9.
+EVERYDAY = {
+    "S72.141A": "0QS604Z",
+    "O80 Z37.0": "10E0XZZ",
+    "O34.211 Z37.0 Z3A.39": "10D00Z1",
+    "Z38.00 Z23": "3E0234Z",
+    "I21.19 I25.10 I10": "02703ZZ",
+    "K35.80": "0DTJ4ZZ",
+    "A41.9 R65.21 J96.01": "0BH17EZ",
+    "N18.6": "5A1D70Z",
+    "I63.9": "B246ZZZ",
+    "F10.239": "HZ2ZZZZ",
+    "M17.11": "0SRC0J9",
+    "K80.00": "0FT44ZZ",
+    "K92.2 D62": "30233N1",
+    "F20.0": "GZ3ZZZZ",
+    "Z51.11": "3E04305",
+}
+
+
+@pytest.fixture(scope="module")
+def families() -> Model:
+    return Model.load(answer_in="icd10pcs")
+
+
 @pytest.fixture(scope="module")
 def model() -> Model:
     return Model.load(model_path())
 
 
 def test_it_is_the_published_one(model: Model) -> None:
-    assert list(shipped_models()) == [DEFAULT]
+    assert list(shipped_models()) == [DEFAULT, "nhds2010-icd10"]
     assert fingerprint(model.files) == FINGERPRINT
     assert sum(file.stat().st_size for file in model_path().iterdir()) < 4_000_000
 
@@ -53,8 +79,46 @@ def test_its_answers_are_pinned(model: Model, diagnoses: str) -> None:
     assert sum(one.significance for one in rows) == pytest.approx(1)
 
 
-def test_no_small_count_stands_in_it() -> None:
-    counts = np.array(pq.read_table(model_path() / "vocabulary.parquet").column("count").to_pylist())
+@pytest.mark.parametrize("diagnoses", EVERYDAY)
+def test_everyday_stays_in_icd_10_are_answered_in_families(families: Model, diagnoses: str) -> None:
+    (first,) = families.recommend(diagnoses.split(), 1).recommendations
+    assert holds(f"icd10pcs:{EVERYDAY[diagnoses]}", first.code)
+
+
+def test_a_family_says_the_side_of_the_diagnosis(families: Model) -> None:
+    right, left, none = (
+        families.recommend([code], 1).recommendations[0] for code in ("M17.11", "M17.12", "715.36")
+    )
+    assert right.family is not None
+    assert (right.title, right.family.side) == ("Replacement of knee joint, right", "right")
+    assert right.family.narrowed == "icd10pcs:0SR[CTV]"
+    assert right.to_dict()["family"]["listed"][0] == "icd10pcs:0SRC069"
+    assert left.family is not None
+    assert (left.family.side, left.code) == ("left", right.code)
+    assert none.family is not None
+    assert (none.family.side, none.family.complete_by[0]) == (None, "side")
+
+
+def test_a_code_of_a_family_counts_as_the_family(families: Model) -> None:
+    answer = families.recommend(["M17.11"], 1, coded=["0SRC0J9"])
+    assert [(one.code, one.status) for one in answer.evidence if one.kind == "coded"] == [
+        ("icd10pcs:0SR[CDTUVW]", "known")
+    ]
+    assert answer.recommendations[0].code != "icd10pcs:0SR[CDTUVW]"
+    assert families.procedures.find("0sr[cdtuvw]").status == "known"
+    assert families.procedures.find("0SRC0J9").code == "icd10pcs:0SR[CDTUVW]"
+
+
+def test_the_question_chooses_the_system_of_the_answer() -> None:
+    assert asked_in(["N18.6", "I46.9", "585.6"]) == "icd10pcs"
+    assert asked_in(["585.6", "N18.6"]) == asked_in(["nonsense"]) == asked_in([]) == "icd9pcs"
+    with pytest.raises(ModelError, match="answers in ICD-9-CM, not in ICD-10-PCS"):
+        Model.load(DEFAULT, answer_in="icd10pcs")
+
+
+@pytest.mark.parametrize("name", [DEFAULT, "nhds2010-icd10"])
+def test_no_small_count_stands_in_it(name: str) -> None:
+    counts = np.array(pq.read_table(model_path(name) / "vocabulary.parquet").column("count").to_pylist())
     assert ((counts == 0) | (counts >= SMALLEST)).all()
     assert (counts > 0).mean() > 0.9
 

@@ -61,7 +61,6 @@ def test_no_map_and_not_in_the_map_differ() -> None:
         ("icd10cm:E7800", "icd10cm:E780", "icd9cm:2720"),
         ("icd10cm:I50810", "icd10cm:I50", "icd9cm:4280"),  # I50.8 is younger, too: any code of the category
         ("icd10cm:I50", "icd10cm:I50", "icd9cm:4280"),  # a heading
-        ("icd10cm:T383X6A", "icd10cm:T383X", "icd9cm:E9323"),  # no equivalent: underdosing of insulin
         ("icd10cm:U071", "icd10cm:U07", "icd9cm:07989"),  # a category of which the map knows nothing
         ("icd10cm:M9701XA", "icd10cm:M97", "icd9cm:99644"),
         ("icd9cm:428", "icd9cm:428", "icd10cm:I509"),
@@ -74,6 +73,16 @@ def test_a_code_that_the_map_lacks_takes_the_entry_of_its_nearest_heading(
     assert found is not None
     assert (found.code, found.of, found.exact) == (code, heading, False)
     assert found.choose(lambda one: one == target) == (target,)
+
+
+def test_a_stand_in_is_of_the_same_encounter() -> None:
+    # Underdosing of insulin has no equivalent. Of its siblings, those for later encounters all go to V58.89, aftercare.
+    first, later = nearest("icd10cm:T383X6A"), nearest("icd10cm:T383X6D")
+    assert first is not None
+    assert later is not None
+    known = {"icd9cm:99523": 2.0, "icd9cm:E9323": 3.0, "icd9cm:V5889": 99.0}
+    assert first.choose(lambda code: known.get(code, 0.0)) == ("icd9cm:99523", "icd9cm:E9323")
+    assert later.choose(lambda code: known.get(code, 0.0)) == ("icd9cm:V5889",)
 
 
 def test_the_nearest_entry_of_a_code_in_the_map_is_its_own() -> None:

@@ -15,6 +15,7 @@ from dx2px.answers.audit import audit_stay
 from dx2px.answers.results import SCOPE
 from dx2px.answers.shipped import model_path
 from dx2px.service import ServiceConfig, create_app, schemas
+from dx2px.service.answers import Answers
 from dx2px.service.served import Served
 
 
@@ -269,6 +270,28 @@ def test_codes_of_the_other_version_are_mapped_unless_refused(nhds: TestClient) 
         refused = nhds.post(f"/api/{route}", json=asked | {"map": False})
         assert (refused.status_code, refused.json()["type"]) == (409, "urn:dx2px:problem:other-icd-version")
         assert "O34" not in refused.text
+
+
+def test_a_question_is_answered_in_its_version_unless_another_is_asked_for(nhds: TestClient) -> None:
+    assert nhds.get("/api/model").json()["answers_in"] == ["icd9pcs", "icd10pcs"]
+
+    def first(**asked: Any) -> dict[str, Any]:
+        told = nhds.post("/api/recommend", json=asked).json()
+        schemas.RecommendAnswer.model_validate(told)
+        found: dict[str, Any] = told["recommendations"][0]
+        return found
+
+    assert first(diagnoses=["M17.11"])["family"]["side"] == "right"
+    assert first(diagnoses=["M17.11"], answer_in="icd9pcs")["code"] == "icd9pcs:8154"
+    assert first(diagnoses=["715.36"])["code"] == "icd9pcs:8154"
+    assert first(diagnoses=["715.36"], answer_in="icd10pcs")["code"] == "icd10pcs:0SR[CDTUVW]"
+    found = Answers(Model.load(answer_in="icd10pcs")).codes("knee joint replacement", "procedure", 5)["codes"]
+    assert found[0]["code"] == "icd10pcs:0SR[CDTUVW]"
+
+
+def test_a_system_that_no_model_answers_in_is_refused(client: TestClient) -> None:
+    refused = client.post("/api/explain", json={"diagnoses": ["428.0"], "answer_in": "icd10pcs"})
+    assert (refused.status_code, refused.json()["type"]) == (409, "urn:dx2px:problem:not-with-this-model")
 
 
 def test_type_ahead_has_both_versions_of_a_diagnosis(nhds: TestClient) -> None:

@@ -74,8 +74,15 @@ class Found:
 class Lookup:
     """Finds typed codes of one kind in a vocabulary, and stand-ins for others where it is given a `BackOff`."""
 
-    def __init__(self, vocabulary: Vocabulary, kind: Kind, back_off: BackOff | None = None) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        kind: Kind,
+        back_off: BackOff | None = None,
+        counts: Sequence[int] | None = None,
+    ) -> None:
         self.vocabulary, self.kind, self.back_off = vocabulary, kind, back_off
+        self.counts = counts  # of training stays with each code
         counted = Counter(split(code)[0] for code in vocabulary)
         self.systems: list[System] = [system for system, _ in counted.most_common()]
         if strangers := [system for system in self.systems if system.kind != kind]:
@@ -133,9 +140,15 @@ class Lookup:
         return [code for code in found if code is not None]
 
     def family_of(self, code: str) -> str | None:
-        """The family of the vocabulary that an ICD-10-PCS code or a narrower family belongs to, the smallest one."""
-        holding = (one for one in self._families.get(code[: self._TABLE], ()) if holds(code, one))
-        return min(holding, key=lambda one: len(members(one)), default=None)
+        """The family of the vocabulary that an ICD-10-PCS code or a narrower family belongs to.
+
+        Of several, the one most frequent in training; then the smallest.
+        """
+        holding = [one for one in self._families.get(code[: self._TABLE], ()) if holds(code, one)]
+        return min(holding, key=lambda one: (-self._count(one), len(members(one))), default=None)
+
+    def _count(self, code: str) -> int:
+        return 0 if self.counts is None else self.counts[self.vocabulary.index(code)]
 
     _TABLE = len("icd10pcs:0SR")  # characters up to the root operation
 

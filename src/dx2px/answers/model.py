@@ -55,7 +55,7 @@ class Model:
         self.back_off = BackOff(files)
         try:
             self.diagnoses = Lookup(Vocabulary(files.diagnoses), "diagnosis", self.back_off)
-            self.procedures = Lookup(Vocabulary(files.procedures), "procedure")
+            self.procedures = Lookup(Vocabulary(files.procedures), "procedure", counts=files.procedure_counts)
         except CodeError as error:
             raise ModelError(f"The model's vocabulary cannot be used: {error}") from error
 
@@ -469,6 +469,8 @@ class Model:
             meant = [sentence for found in asked[:_ADVISED] if (sentence := advice(self, found.code, kind))]
             typed = {target: one.code for one in mapping for target in one.to}
             names: list[Found | str] = [typed.get(found.code, found) for found in asked]
+            if mapping:
+                meant.append("The maps have nothing that it knows; `dx2px find` looks up codes by words.")
             raise UnknownCodesError(
                 " ".join([f"The model knows none of these {what}: {_shown(names)}.", *meant])
             )

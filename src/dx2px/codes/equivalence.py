@@ -36,6 +36,8 @@ _FILES = {
     System.ICD9CM: ("icd9toicd10cmgem.csv", System.ICD10CM),
 }
 
+_ENCOUNTER = 6  # characters of an ICD-10-CM code before the one that tells the encounter
+
 Choices = tuple[str, ...]  # canonical codes; take one of them
 Scenario = tuple[Choices, ...]  # choice lists; take one code from each
 
@@ -77,9 +79,9 @@ def nearest(code: str) -> Equivalence | None:
 
     Returns:
         The entry; if it is approximate and not a combination, with the codes that the reverse map leads here from as
-        further alternatives. For a heading without one of its own, the entries of all codes under it, as alternatives. Without
-        scenarios if the map says that the code has no equivalent, and neither has its category; None if the map knows
-        nothing of the category.
+        further alternatives. For a heading without an entry of its own, the entries of all codes under it, as
+        alternatives. Without scenarios if the map says that the code has no equivalent, and neither has its category;
+        None if the map knows nothing of the category.
     """
     own = equivalence(code)
     if own is not None and own.scenarios:
@@ -101,10 +103,16 @@ def _above(code: str) -> Iterator[Equivalence]:
     system, bare = _mappable(code)
     for length in range(len(bare), len(category_of(bare, system)) - 1, -1):
         prefix = bare[:length]
-        listed = (prefix,) if prefix in _rows(system) else _mapped(prefix, system)
+        listed = (prefix,) if prefix in _rows(system) else _like(bare, _mapped(prefix, system))
         entries = (_entry(code, _rows(system)[one], _FILES[system][1]) for one in listed)
         scenarios = dict.fromkeys(scenario for entry in entries for scenario in entry.scenarios)
         yield Equivalence(code, tuple(scenarios), exact=False, of=f"{system}:{prefix}")
+
+
+def _like(bare: str, others: tuple[str, ...]) -> tuple[str, ...]:
+    """Of other codes, those of the same encounter, if the code names one: its seventh character, A for the first."""
+    alike = tuple(one for one in others if one[_ENCOUNTER:] == bare[_ENCOUNTER:])
+    return alike if bare[_ENCOUNTER:] and alike else others
 
 
 def _written(code: str) -> Equivalence | None:

@@ -12,9 +12,11 @@ from uuid import UUID
 import pytest
 from starlette.testclient import TestClient
 
-from dx2px.codes import dotted
+from dx2px.answers import Model
+from dx2px.codes import dotted, is_listed
 from dx2px.scoring.folder import write_folder
 from dx2px.service import create_app
+from dx2px.service.answers import Answers
 from dx2px.service.cds import messages
 from dx2px.service.cds.cards import cut
 from dx2px.service.served import Served
@@ -369,3 +371,31 @@ def test_feedback_that_breaks_the_standard_is_refused_whole(
     assert refused.status_code == 422
     assert refused.json()["errors"][0]["pointer"].startswith("/feedback/1")
     assert "dx2px_cds_feedback_total{" not in client.get("/metrics").text
+
+
+def test_a_family_of_codes_is_text_and_a_drafted_code_of_it_is_left_out() -> None:
+    """Only valid codings: ICD-10-PCS has no code 0SR[CDTUVW]."""
+    app = create_app(Served(Answers(Model.load(answer_in="icd10pcs"))))
+    opened = TestClient(app, base_url="http://localhost:8000")
+    code = {"coding": [{"system": "http://hl7.org/fhir/sid/icd-10-cm", "code": "M17.11"}]}
+    sent = {"resourceType": "Bundle", "entry": [{"resource": {"resourceType": "Condition", "code": code}}]}
+    (card,) = opened.post(VIEW, json=request(prefetch={"conditions": sent})).json()["cards"]
+    drafts = [one["actions"][0]["resource"] for one in card["suggestions"]]
+    assert drafts[0]["code"] == {
+        "text": "Replacement of knee joint, right (ICD-10-PCS 0SR[CTV], complete by body part, device, qualifier)"
+    }
+    codings = [coding for one in drafts for coding in one["code"].get("coding", ())]
+    assert codings
+    assert all(is_listed(f"icd10pcs:{coding['code']}") for coding in codings)
+    assert "#dx=icd10cm:M1711" in card["links"][0]["url"]
+    order = {"system": "http://www.cms.gov/Medicare/Coding/ICD10", "code": "0SRC0J9"}
+    drafted = {"resourceType": "ServiceRequest", "code": {"coding": [order]}}
+    context = {
+        "userId": "Practitioner/1",
+        "patientId": "1",
+        "selections": ["ServiceRequest/1"],
+        "draftOrders": {"resourceType": "Bundle", "entry": [{"resource": drafted}]},
+    }
+    asked = request("order-select", prefetch={"conditions": sent}, context=context)
+    (card,) = opened.post(SELECT, json=asked).json()["cards"]
+    assert "knee joint" not in card["summary"]
