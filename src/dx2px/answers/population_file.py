@@ -86,8 +86,8 @@ def score_file(
     """
     stays = StayFile(source, facts=facts_of(model))
     final = Path(out).absolute()
-    check_ending(final, PARQUET, "The answers are a Parquet file, which ends in")
     check_output(final, stays)
+    check_ending(final, PARQUET, "The answers are a Parquet file, which ends in")
     key = {
         "version": __version__,
         "input": stays.fingerprint(),

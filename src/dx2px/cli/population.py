@@ -29,8 +29,8 @@ def score(
     """
     from dx2px.answers.population_file import StayFile, score_file
 
-    check_ending(out, PARQUET, "The answers are a Parquet file, which ends in")
     check_place(out)
+    check_ending(out, PARQUET, "The answers are a Parquet file, which ends in")
     loaded = load_model(model)
     try:
         with counting("score", StayFile(stays).rows) as show_done:

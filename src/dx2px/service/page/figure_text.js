@@ -10,7 +10,7 @@ const measure = document.createElement("canvas").getContext("2d");
 const FONT = '13px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
 
 /**
- * A text cut to a width in pixels, with an ellipsis where something is missing.
+ * A text cut to a width in pixels, with an ellipsis in its middle: titles that open alike often differ at the end.
  * @param {string} text
  * @param {number} width
  */
@@ -21,10 +21,16 @@ export function fit(text, width) {
   let [short, long] = [0, text.length];
   while (short < long) {
     const middle = Math.ceil((short + long) / 2);
-    if (measure.measureText(`${text.slice(0, middle)}…`).width <= width) short = middle;
+    if (measure.measureText(without(text, middle)).width <= width) short = middle;
     else long = middle - 1;
   }
-  return short > 2 ? `${text.slice(0, short).trimEnd()}…` : "";
+  return short > 2 ? without(text, short) : "";
+}
+
+/** So many characters of a text: more of its beginning than of its end. */
+function without(text, kept) {
+  const last = Math.floor(0.4 * kept);
+  return `${text.slice(0, kept - last).trimEnd()}…${text.slice(text.length - last).trimStart()}`;
 }
 
 /**
