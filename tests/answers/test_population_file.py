@@ -167,7 +167,7 @@ def test_the_output_may_not_be_the_input_or_a_folder(stays: Path, model: Model, 
         score_file(model, stays, stays)
     with pytest.raises(InputError, match="is a folder"):
         score_file(model, stays, tmp_path)
-    with pytest.raises(InputError, match="not 'R.csv': name it R.parquet"):
+    with pytest.raises(InputError, match=r"not 'R\.csv': name it R\.parquet"):
         score_file(model, stays, tmp_path / "R.csv")
 
 

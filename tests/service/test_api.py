@@ -207,6 +207,15 @@ def codes(client: TestClient, q: str, **more: Any) -> list[dict[str, Any]]:
     return found
 
 
+def test_type_ahead_knows_everyday_words_forgives_mistakes_and_puts_common_codes_first(
+    nhds: TestClient,
+) -> None:
+    assert codes(nhds, "heart attack")[0]["dotted"] == "410.71"
+    assert codes(nhds, "diabetis")[0]["dotted"] == "250.00"
+    assert [one["dotted"] for one in codes(nhds, "heart fail")[:2]] == ["428.0", "428.9"]
+    assert codes(nhds, "C-section", kind="procedure")[0]["dotted"] == "74.1"
+
+
 def test_type_ahead_puts_known_codes_first(client: TestClient) -> None:
     found = codes(client, "heart failure")
     assert found[0] == {

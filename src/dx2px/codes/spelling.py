@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _COMPARED = 25  # words that share the most trigrams
+_REMEMBERED = 1000  # typed words
 _SHORTEST, _LONG = 4, 7  # letters from which one mistake, and two, are forgiven
 
 
@@ -30,10 +31,18 @@ class Spelling:
         for place, word in enumerate(words):
             for piece in _trigrams(word):
                 postings.setdefault(piece, []).append(place)
+        self._known: dict[str, str | None] = {}  # whoever types asks about the same words with every key
         self._postings = {piece: np.array(places, np.int32) for piece, places in postings.items()}
 
     def nearest(self, typed: str) -> str | None:
         """The word that was meant; None if none is near, or the typed one is too short to tell."""
+        if typed not in self._known:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known[typed] = self._nearest(typed)
+        return self._known[typed]
+
+    def _nearest(self, typed: str) -> str | None:
         allowed = 0 if len(typed) < _SHORTEST else 1 if len(typed) < _LONG else 2
         found = [
             (mistakes, -self.common[place], abs(len(self.words[place]) - len(typed)), self.words[place])

@@ -41,6 +41,10 @@ class Metrics:
     def __len__(self) -> int:
         return len(self.recorded)
 
+    def __repr__(self) -> str:
+        means = ", ".join(f"F1@{L} {mean:.2f} %" for L, mean in self.mean("f1").items())
+        return f"Metrics({len(self):,} stays, {means})"
+
     @property
     def precision(self) -> Rates:
         """Of each stay, from 0 to 1."""
