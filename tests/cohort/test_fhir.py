@@ -136,7 +136,7 @@ def test_an_export_written_by_the_public_package(tmp_path: Path) -> None:
         valid(condition("c2", (SNOMED, "46177005"), (ICD10CM, "N18.6"))),
         valid(condition("c3", (ICD10CM, "E11.9"), encounter=None)),
     )
-    write(folder / "1.Procedure.ndjson.gz", valid(procedure("x", (ICD10PCS, "5A1D70Z"))))
+    write(folder / "procedure" / "part-0.ndjson.gz", valid(procedure("x", (ICD10PCS, "5A1D70Z"))))
     write(folder / "1.Encounter.ndjson", valid(stay))
     write(folder / "1.Patient.ndjson", valid(PATIENT))
     write(folder / "1.Observation.ndjson", "never opened")

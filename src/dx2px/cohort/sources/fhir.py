@@ -30,12 +30,13 @@ from dx2px.words import counted
 
 ENDINGS = (".ndjson", ".ndjson.gz", ".jsonl", ".jsonl.gz")
 ROWS_AT_A_TIME = 50_000
+OTHER = "resources of other types"
 
 
 def extract(tables: Tables, options: SourceOptions) -> Extract:
     """Entries of all Conditions and Procedures; the context of the Encounters."""
     folder = files_of(tables)
-    files, unread = _chosen(folder.ending_with(ENDINGS))
+    files, unread = _chosen(folder.ending_with(ENDINGS), folder.root)
     staged = _Staging(folder)
     found = {name: tables.engine.read_parquet(path) for name, path in staged.read(files).items()}
     codings = _with_encounter(found["codings"], found["links"])
@@ -51,9 +52,10 @@ def extract(tables: Tables, options: SourceOptions) -> Extract:
     return Extract(tables.engine.keep("entries", _entries(entries)), context, tuple(notes))
 
 
-def _chosen(files: list[Path]) -> tuple[list[Path], int]:
+def _chosen(files: list[Path], root: Path) -> tuple[list[Path], int]:
     """The files that are named after a resource type that is read, and the number of others; all if none is."""
-    wanted = [path for path in files if any(name.lower() in path.name.lower() for name in READERS)]
+    names = {path: str(path.relative_to(root)).lower() for path in files}
+    wanted = [path for path in files if any(kind.lower() in names[path] for kind in READERS)]
     return (wanted, len(files) - len(wanted)) if wanted else (files, 0)
 
 
@@ -86,7 +88,7 @@ class _Staging:
 
     def notes(self) -> Iterator[str]:
         """What was read, and how many resources of other types were passed over."""
-        others = self.types.total() - sum(self.types[name] for name in READERS)
+        others = self.types[OTHER]
         yield ", ".join(counted(self.types[name], name) for name in READERS) + " were read."
         if others:
             yield f"{counted(others, 'resource of another type was', 'resources of other types were')} left out."
@@ -100,7 +102,7 @@ class _Staging:
                 set_aside(staged, line, problem)
                 continue
             kind = resource["resourceType"]
-            self.types[kind] += 1
+            self.types[kind if kind in READERS else OTHER] += 1
             for name, row in READERS[kind](resource) if kind in READERS else ():
                 self.rows[name].append({"file": path.name, "line": line, **row})
                 if len(self.rows[name]) >= ROWS_AT_A_TIME:
