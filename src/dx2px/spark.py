@@ -58,7 +58,7 @@ def audit(
     evidence reads it as `recommend` does. All findings that are strong enough are returned; sort them by `strength`.
     """
     schema = _audit_schema(stays)
-    path, wanted = str(Path(model).absolute()), settings or AuditSettings()
+    path, wanted = str(model_path(model).absolute()), settings or AuditSettings()
     loaded = Model.load(path)
     Flagger(loaded, wanted)  # reports at once that a model cannot audit
     expected = fingerprint(loaded.files)

@@ -78,7 +78,10 @@ def test_planted_mistakes_are_found_and_no_id_is_told(folder: Path, tmp_path: Pa
     assert "not proof of a mistake" in done.stderr
     assert "40 stays, 2 of them (5.0%) with a finding" in done.stdout
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert [line[:2] for line in lines if line and line[0] in KINDS][:2] == [["unsupported", "1"], ["omitted", "1"]]
+    assert [line[:2] for line in lines if line and line[0] in KINDS][:2] == [
+        ["unsupported", "1"],
+        ["omitted", "1"],
+    ]
     assert ["unsupported", "39.95", "Hemodialysis", "1"] in [line[:4] for line in lines]
     assert max(map(len, done.stdout.splitlines())) <= 80
 
