@@ -37,7 +37,7 @@ class Withholding:
 
     alone: float = 0.3
     fact: float = 0.1
-    coded: float = 0.8
+    coded: float = 0.6
 
     def __post_init__(self) -> None:
         if not all(0 <= share <= 1 for share in (self.alone, self.fact, self.coded)):
