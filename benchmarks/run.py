@@ -21,6 +21,7 @@ BENCHMARKS = (
     "transport",
     "baseline_solvers",
     "step",
+    "coupling",
     "scaling",
     "scoring",
     "population",

@@ -187,6 +187,27 @@ def test_large_products_are_made_at_once() -> None:
         np.testing.assert_allclose(left @ segments.Factor(right), left @ right, atol=1e-5)
 
 
+@pytest.mark.parametrize("shape", [(5, 3), (200, 75), (200, 258), (819, 16), (3000, 20)])
+def test_a_rows_product_is_the_same_wherever_it_stands(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    factor = segments.Factor(rng.standard_normal(shape, np.float32))
+    left = rng.standard_normal((61, shape[0]), np.float32)
+    together, order = left @ factor, rng.permutation(61)
+    assert np.array_equal(left[order] @ factor, together[order])
+    for row in (0, 15, 16, 60):
+        assert np.array_equal((left[row : row + 1] @ factor)[0], together[row])
+
+
+def test_a_blas_that_depends_on_the_place_multiplies_in_double_precision(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(0)
+    right, left = rng.standard_normal((200, 75), np.float32), rng.standard_normal((37, 200), np.float32)
+    monkeypatch.setattr(segments, "_same_at_every_place", lambda strip: False)
+    exact = (left.astype(np.float64) @ right.astype(np.float64)).astype(np.float32)
+    assert np.array_equal(left @ segments.Factor(right), exact)
+
+
 def test_the_default_methods_scorer_refuses_empty_stays_and_strange_codes() -> None:
     scorer = coupling_scorer()
     with pytest.raises(InputError, match="1 stays have no diagnosis"):

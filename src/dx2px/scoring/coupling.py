@@ -128,7 +128,8 @@ class CouplingScorer:
         """The pairs in the order of the places."""
         codes = rows.values[places.entries]
         h = self.U[codes]  # (n, m)
-        c: Floats = places.sum(h) / np.sqrt(places.lengths.astype(np.float32))[:, None]  # (i, m)
+        c = places.sum(h)  # (i, m)
+        c /= np.sqrt(places.lengths).astype(np.float32)[:, None]
         places.multiply(h, 1 + np.tanh(c @ self._gates + self.g))
         found: Floats = h @ self._targets  # (n, p)
         found += self.s[codes][:, None]
