@@ -5,23 +5,27 @@ Run: python studies/audit.py COHORT… [--methods coupling,linear] [--stays 5000
 and read from there when they are present. Keeps the numbers in --out and prints Markdown: recall at 1, 5 and 10
 findings per 100 stays for six kinds of mistake, with 95 % intervals; then stated and measured precision, and what else
 was measured. With --alone, a model that takes coded procedures is also measured from the diagnoses alone; with --part
-validation, on the stays that chose and calibrated it. docs/audit.md has the numbers.
+validation, on the stays that chose and calibrated it. With --groups, nothing is planted: it prints what is found in
+all test stays. docs/audit.md has the numbers.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from dx2px import Cohort, Model
+from dx2px import AuditSettings, Cohort, Model, audit_file
+from dx2px.answers.defects import KINDS
 from dx2px.cohort import Split
 from dx2px.lab.audit_study import AuditStudy, audit_study
 from dx2px.methods import recommender
 from dx2px.training.run import SplitConfig, learn
 from kept import keep
 
+LEAST = 11  # stays of a group that is printed
 SHOWN = 10  # procedures of which most removed ones are found
 METHODS = "coupling,mlp,linear,e+sa+ma,cooccurrence,popularity"
 
@@ -71,6 +75,20 @@ def show_others(name: str, studies: list[AuditStudy]) -> None:
             print(f"|  {found.code} | {found.found} of {found.removed} | | |")
 
 
+def show_found(name: str, stays: Cohort, model: Model) -> None:
+    """What an audit finds in all test stays as they are: counts and groups, none of fewer than `LEAST` stays."""
+    with TemporaryDirectory() as folder:
+        stays.save(Path(folder) / "stays.parquet")
+        found = audit_file(Path(folder) / "stays.parquet", model, AuditSettings(kinds=KINDS))
+    print(f"\n{name}: {found.counts.stays:,} stays, {found.counts.stays_with_findings:,} with findings")
+    print("\n| kind | procedure | stays | probability |\n|---|---|---|---|")
+    for kind, number in found.counts.by_kind.items():
+        print(f"| {kind} | all | {number if number >= LEAST else f'under {LEAST}'} | |")
+    for group in found.groups():
+        if group.stays >= LEAST:
+            print(f"| {group.kind} | {group.code} {group.title} | {group.stays} | {group.probability:.1%} |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cohorts", nargs="+", type=Path)
@@ -80,6 +98,7 @@ def main() -> None:
     parser.add_argument("--models", type=Path)
     parser.add_argument("--out", type=Path, default=Path("results/audit.json"))
     parser.add_argument("--alone", action="store_true")
+    parser.add_argument("--groups", action="store_true")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     for path in options.cohorts:
@@ -88,8 +107,13 @@ def main() -> None:
         for method in options.methods.split(","):
             folder = options.models / f"{path.stem}.{method}" if options.models else None
             model = model_of(cohort, method, folder, options.threads)
+            if options.groups:
+                show_found(f"{path.stem}, {method}", cohort.subset(split.test), model)
+                continue
             ways = (False, True) if options.alone and model.layout is not None else (False,)
             studies += [study(cohort, split, model, options, alone) for alone in ways]
+        if options.groups:
+            continue
         if options.part == "test":
             record = {"cohort": path.stem, "seed": 0, "studies": [one.to_dict() for one in studies]}
             keep(options.out, path.stem, record)
