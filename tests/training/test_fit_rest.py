@@ -1,0 +1,106 @@
+"""Probabilities given the rest of a stay, fitted to stays whose rule is known, and kept in a record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dx2px.cohort import Cohort, Ragged
+from dx2px.scoring.calibration import Calibration
+from dx2px.scoring.completion import Completion, Rest
+from dx2px.scoring.evidence import EvidenceLayout
+from dx2px.scoring.segments import Floats
+from dx2px.training.fit_rest import fit_rest
+from synthetic_models import SIGMOID, beside_files
+
+LAYOUT = EvidenceLayout(1, 4)
+STAGE = replace(SIGMOID, completion=Completion(1.0, 0.0, 0.0))
+OPEN, CLOSED, BLOOD, ECHO = range(4)
+
+
+def stays(number: int, seed: int) -> Cohort:
+    """Open or closed, never both; blood goes with open four times in five, an echo with anything one in three."""
+    rng = np.random.default_rng(seed)
+    procedures = []
+    for _ in range(number):
+        one = int(rng.integers(2))
+        blood = [BLOOD] if one == OPEN and rng.random() < 0.8 else []
+        procedures.append([one, *blood, *([ECHO] if rng.random() < 1 / 3 else [])])
+    listed = [[f"icd9pcs:100{p}" for p in some] for some in procedures]
+    return Cohort.from_lists([["icd9cm:4280"]] * number, listed)
+
+
+def even_scores(rows: Ragged) -> Floats:
+    """A method that knows nothing but what is coded already."""
+    scores = np.zeros((len(rows), 4), np.float32)
+    scores[LAYOUT.coded_in(rows)] = -np.inf
+    return scores
+
+
+def given(rest: Rest, coded: list[int]) -> list[float]:
+    scores = np.zeros((1, 4))
+    scores[0, coded] = -np.inf
+    found: list[float] = replace(STAGE, rest=rest).given_rest(scores)[0].tolist()
+    return found
+
+
+@pytest.fixture(scope="module")
+def rest() -> Rest:
+    found = fit_rest(STAGE, LAYOUT, (even_scores, stays(3000, 0)), (even_scores, stays(1000, 1)))
+    assert found is not None
+    return found
+
+
+def test_the_shares_of_the_rule_are_found(rest: Rest) -> None:
+    """Of stays with open, with or without blood and nothing else, four in five have blood."""
+    assert given(rest, [OPEN])[BLOOD] == pytest.approx(0.8, abs=0.06)
+    assert given(rest, [CLOSED])[BLOOD] < 0.05
+    assert given(rest, [OPEN, BLOOD])[ECHO] == pytest.approx(1 / 3, abs=0.06)
+    assert max(given(rest, [OPEN])[CLOSED], given(rest, [CLOSED])[OPEN]) < 0.03
+
+
+def test_some_places_are_those_of_all(rest: Rest) -> None:
+    scores = np.array([[0.3, -np.inf, 1.0, -2.0], [0.0, 0.5, 0.2, 0.1], [-np.inf, 0.0, -np.inf, 0.0]])
+    stage, places = replace(STAGE, rest=rest), np.array([[3, 0], [1, 2], [1, 3]])
+    whole = stage.given_rest(scores)
+    np.testing.assert_array_equal(stage.given_rest(scores, places), np.take_along_axis(whole, places, axis=1))
+    np.testing.assert_array_equal(whole[1], stage.probability(scores[1:2])[0])  # nothing is coded
+
+
+def test_stays_with_one_procedure_say_nothing() -> None:
+    single = Cohort.from_lists([["icd9cm:4280"]] * 40, [[f"icd9pcs:100{n % 4}"] for n in range(40)])
+    assert fit_rest(STAGE, LAYOUT, (even_scores, single), (even_scores, single)) is None
+
+
+def test_a_record_comes_back_and_a_broken_one_is_refused() -> None:
+    stage = beside_files().calibration
+    assert stage is not None
+    record, arrays = stage.to_dict(), stage.arrays
+    again = Calibration.from_dict(record, arrays)
+    assert again.rest is not None
+    assert again.rest.numbers == (1.0, 0.0)
+    scores = np.array([[0.1, -np.inf, 0.3, 0.2]])
+    np.testing.assert_array_equal(again.given_rest(scores), stage.given_rest(scores))
+    for broken, kept in _broken(record, arrays):
+        with pytest.raises(ValueError, match="rest"):
+            Calibration.from_dict(broken, kept)
+    older = {name: value for name, value in record.items() if name != "rest"}
+    without = {name: array for name, array in arrays.items() if not name.startswith("rest")}
+    assert Calibration.from_dict(older, without).rest is None
+
+
+def _broken(
+    record: dict[str, Any], arrays: dict[str, Floats]
+) -> list[tuple[dict[str, Any], dict[str, Floats]]]:
+    fewer = {name: array for name, array in arrays.items() if name != "rest_A"}
+    none = {name: array for name, array in arrays.items() if not name.startswith("rest")}
+    return [
+        ({**record, "rest": [0.0, 1.0]}, arrays),
+        ({**record, "rest": [1.0]}, arrays),
+        (record, fewer),
+        (record, none),
+        ({name: value for name, value in record.items() if name != "completion"}, arrays),
+    ]
