@@ -11,7 +11,7 @@ JOBS ?= 2
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-minimum check docs format bench results tables confirm clean
+.PHONY: help setup demo test test-minimum check docs format bench results tables confirm model-icd10 clean
 
 help: ## Show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -68,6 +68,14 @@ tables: $(READY) ## Make all tables and figures of docs/results.md from the runs
 
 confirm: $(READY) ## Confirm this version on stays that chose nothing: once per version (minutes); DATA=…
 	$(BIN)/python studies/confirm.py --data $(DATA)
+
+# The recipe says why the two corrections. The maps of procedures are CMS's, and not in this repository.
+model-icd10: $(READY) ## Make the package's model of ICD-10-PCS families again (minutes); DATA=…
+	@mkdir -p build
+	$(BIN)/dx2px prepare nhds $(DATA)/nhds2010/NHDS10.sample.txt.bz2 --out build/nhds2010-icd10.parquet --min-count 20 \
+		--correct icd9pcs:48.1=icd9pcs:04.81 --correct icd9pcs:06.6=icd9pcs:00.66 --answer-in icd10pcs --maps $(DATA)/gem
+	$(BIN)/dx2px train build/nhds2010-icd10.parquet --recipe experiments/nhds2010-icd10.toml \
+		--out src/dx2px/shipped/nhds2010-icd10
 
 clean: ## Remove what the commands made
 	rm -rf $(VENV) $(MINIMUM) demo build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

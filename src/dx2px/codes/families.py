@@ -248,14 +248,10 @@ def _merged(patterns: Sequence[Pattern]) -> list[Pattern]:
     found = list(patterns)
     for place in (3, 6, 5, 4, 2, 1, 0):
         groups: dict[tuple[Pattern, Pattern], set[str]] = {}
-        for one in found:
-            groups.setdefault(
-                (one[:place], one[place + 1 :]) if place < len(one) else (one, ()), set()
-            ).update(one[place] if place < len(one) else "")
-        found = [
-            (*before, "".join(sorted(characters)), *after) if characters else before
-            for (before, after), characters in groups.items()
-        ]
+        for one in (one for one in found if len(one) > place):
+            groups.setdefault((one[:place], one[place + 1 :]), set()).update(one[place])
+        merged = [(*before, "".join(sorted(some)), *after) for (before, after), some in groups.items()]
+        found = [*(one for one in found if len(one) <= place), *merged]
     return found
 
 
