@@ -43,6 +43,7 @@ def test_every_column_can_be_named(tmp_path: Path) -> None:
     words = [word for name, column in named.items() for word in (f"--{name}-column", column)]
     done = dx2px("prepare", "table", long, "--out", cohort, *words)
     assert done.returncode == 0, done.stderr
+    assert "rejected" not in done.stdout + done.stderr  # nothing was
     loaded = Cohort.load(cohort)
     codes = [loaded.diagnosis_vocabulary[i] for i in loaded.diagnoses[0]]
     assert codes == ["icd9cm:4280", "icd9cm:0389"]

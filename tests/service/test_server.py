@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from dx2px.service.config import Limits
-from dx2px.service.server import _within_system
+from dx2px.service.config import Limits, ServiceConfig
+from dx2px.service.server import _within_system, address
 
 BODY = json.dumps({"diagnoses": ["428.0", "250.00"]}).encode()
 HEAD = b"POST /api/recommend HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
@@ -335,6 +335,14 @@ server._Server.reload_seconds = 0.5
 served.Served.read = lambda self: open(os.environ["DX2PX_TEST_PIPE"]).read()
 {STARTER}
 """
+
+
+def test_the_address_to_open_is_told() -> None:
+    assert address(ServiceConfig(), 8000) == "http://127.0.0.1:8000/"
+    assert address(ServiceConfig(host="::1"), 9) == "http://[::1]:9/"
+    everywhere = ServiceConfig(host="0.0.0.0", token="x" * 64, trusted_hosts=("codes.example",))
+    assert address(everywhere, 9) == "http://127.0.0.1:9/"
+    assert address(ServiceConfig(base_url="https://codes.example"), 9) == "https://codes.example"
 
 
 def test_a_reload_that_never_ends_leaves_the_service_responsive(

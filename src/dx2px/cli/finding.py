@@ -40,12 +40,14 @@ def find(
       dx2px find hemodial --kind procedure
       dx2px find 585
     """
-    from dx2px.codes import System, dotted, split
+    from dx2px.answers.shipped import shipped_models
+    from dx2px.codes import System, Usage, dotted, split
     from dx2px.codes import find as search
 
     asked = " ".join(words)
     systems = [system for system in System if kind is None or system.kind == kind.value]
-    usage = load_model(model).usage
+    # An installation without a model can look codes up too.
+    usage = load_model(model).usage if model or shipped_models() else Usage({})
     hits = search(asked, systems, top, usage=usage)
     if json:
         found = [{"code": hit.code, "title": hit.title, "stays": usage.stays.get(hit.code)} for hit in hits]
