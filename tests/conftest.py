@@ -17,9 +17,17 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from hypothesis import settings
 
 # As the command line does: waiting threads sleep, so that tests stay quick on a busy machine.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# The tests' processes fill the cores. Threads of theirs would only wait for each other, and numpy's spin while they do:
+# some tests took eight times as long. A test about threads sets their number itself.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# How long an example takes depends on what else the machine does, not on the code.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 

@@ -1,34 +1,15 @@
-"""The command line inside the test's own process, for questions that need no work: a new one costs seconds."""
+"""The command line inside the test's own process."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
-from dx2px.cli import main
-
-
-@dataclass(frozen=True)
-class Done:
-    """How a command ended."""
-
-    returncode: int
-    stdout: str
-    stderr: str
+from command_line import Done, dx2px
 
 
 @pytest.fixture
-def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    """Run `dx2px` with these words; an exception that it lets through fails the test, as a traceback would."""
-
-    def run(*words: str | Path) -> Done:
-        monkeypatch.setattr(sys, "argv", ["dx2px", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return Done(int(ended.value.code or 0), *capsys.readouterr())
-
-    return run
+def ask() -> Callable[..., Done]:
+    """Run `dx2px` with these words."""
+    return dx2px

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,6 +12,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+from command_line import Done, dx2px
 from dx2px.answers.defects import KINDS
 from dx2px.scoring.calibration import Calibration, Curve
 from dx2px.scoring.folder import ModelFiles, write_folder
@@ -52,9 +51,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def audit(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "dx2px", "audit", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+def audit(folder: Path, *words: str | Path) -> Done:
+    return dx2px("audit", *words, folder=folder)
 
 
 def test_planted_mistakes_are_found_and_no_id_is_told(folder: Path, tmp_path: Path) -> None:

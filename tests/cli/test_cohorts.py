@@ -9,14 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from command_line import dx2px
 from dx2px import Cohort
 
 OWN = "stay_id,kind,code\n1,dx,428.0\n1,px,39.95\n2,dx,038.9\n2,px,39.95\n2,dx,nonsense\n"
-
-
-def dx2px(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "dx2px", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture

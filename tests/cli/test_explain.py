@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from command_line import dx2px
 from dx2px.answers import Model, explanation_schema
 from dx2px.scoring.calibration import Calibration, Curve
 from dx2px.scoring.folder import ModelFiles, write_folder
@@ -29,11 +28,6 @@ QUESTIONS: list[dict[str, Any]] = [
     },
     {"diagnoses": ["428.0", "585.6"], "top": 2, "plan": "transport"},
 ]
-
-
-def dx2px(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "dx2px", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from command_line import dx2px
 from dx2px.cohort import Cohort, split_cohort
 from dx2px.scoring.folder import read_folder, write_folder
 
 SMALL = ["--method", "e+sa+ma", "--dim", "16", "--heads", "2", "--epochs", "2", "--lr", "0.01"]
-
-
-def dx2px(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "dx2px", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+SMALL += [
+    "--threads",
+    "1",
+]  # whatever an earlier command set in this process: weights are compared byte by byte
 
 
 @pytest.fixture(scope="module")
@@ -269,7 +269,7 @@ def test_training_options_reach_the_model(folder: Path, tmp_path: Path) -> None:
         "--fold",
         "3",
     ]
-    words += ["--patience", "4", "--keep", "best", "--device", "cpu", "--threads", "1", "--half"]
+    words += ["--patience", "4", "--keep", "best", "--device", "cpu", "--half"]
     done = dx2px("train", folder / "C.parquet", "--out", tmp_path / "m", *SMALL, *words)
     assert done.returncode == 0, done.stderr
     record = json.loads((tmp_path / "m" / "config.json").read_text())
@@ -394,7 +394,7 @@ def test_recommend_needs_neither_torch_nor_numba(folder: Path) -> None:
 def test_interrupted_training_ends_cleanly_and_resumes_to_the_same_weights(
     folder: Path, tmp_path: Path
 ) -> None:
-    words = [*SMALL, "--epochs", "60"]
+    words = [*SMALL, "--epochs", "30"]
     out = tmp_path / "model"
     command = [sys.executable, "-m", "dx2px", "train", str(folder / "C.parquet"), "--out", str(out), *words]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as started:

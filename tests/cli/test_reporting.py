@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from command_line import Done, dx2px
 from dx2px.cli import reporting
 from dx2px.cohort import Cohort
 from dx2px.errors import InputError
@@ -43,9 +42,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def report(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "dx2px", "report", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+def report(folder: Path, *words: str | Path) -> Done:
+    return dx2px("report", *words, folder=folder)
 
 
 def test_a_page_and_a_map_are_written_and_their_places_told(folder: Path, tmp_path: Path) -> None:

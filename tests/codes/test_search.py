@@ -90,7 +90,7 @@ def test_the_hits_are_exactly_those_of_the_definition(query: str, system: System
     assert {hit.code for hit in found if hit.title.isascii()} == naive(query.split(), system)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(max_size=20), st.integers(0, 30))
 def test_any_query_gives_at_most_the_limit_best_first(query: str, limit: int) -> None:
     found = find(query, System.ICD9PCS, limit=limit)

@@ -85,7 +85,7 @@ stays = st.lists(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(stays)
 def test_every_cohort_survives_its_file(tmp_path: Path, lists: list[tuple[list[str], list[str]]]) -> None:
     cohort = Cohort.from_lists([dx for dx, _ in lists], [px for _, px in lists])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import subprocess
 import sys
-from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -712,55 +710,6 @@ def test_unknown_sources_and_thresholds_are_refused(tmp_path: Path) -> None:
         prepare("mimic3", tmp_path, tmp_path / "C.parquet", min_count=0)
     with pytest.raises(CohortError, match="There is no file or folder"):
         prepare("mimic3", tmp_path / "absent", tmp_path / "C.parquet")
-
-
-NHDS_SIZES = {500: (56_411, 204, 70), 100: (68_401, 807, 262), 10: (74_120, 2_878, 975)}
-Stays = list[tuple[set[str], set[str]]]
-
-
-def nhds_stays(file: Path) -> Stays:
-    """The stays with both kinds of code, read line by line with nothing of dx2px."""
-    with bz2.open(file, "rt", encoding="ascii") as lines:
-        codes = [
-            (
-                {line[start : start + 5].strip(" -") for start in range(27, 102, 5)} - {""},
-                {line[start : start + 4].strip(" -") for start in range(102, 134, 4)} - {""},
-            )
-            for line in lines
-        ]
-    return [(dx, px) for dx, px in codes if dx and px]
-
-
-def frequent(stays: Stays, count: int) -> Stays:
-    """The stays with only the codes that at least `count` of them have; emptied stays are dropped."""
-    diagnoses = Counter(code for dx, _ in stays for code in dx)
-    procedures = Counter(code for _, px in stays for code in px)
-    left = (
-        (
-            {code for code in dx if diagnoses[code] >= count},
-            {code for code in px if procedures[code] >= count},
-        )
-        for dx, px in stays
-    )
-    return [(dx, px) for dx, px in left if dx and px]
-
-
-@pytest.mark.realdata
-def test_nhds_2010_has_the_known_sizes(tmp_path: Path, data: Path) -> None:
-    """Two routes to the same numbers: `prepare` at one threshold, a naive loop over the file at all three."""
-    file = data / "nhds2010" / "NHDS10.sample.txt.bz2"
-    whole = nhds_stays(file)
-    by_count = {count: frequent(whole, count) for count in NHDS_SIZES}
-    sizes = {
-        count: (len(left), *(len(set().union(*codes)) for codes in zip(*left, strict=True)))
-        for count, left in by_count.items()
-    }
-    assert sizes == NHDS_SIZES
-    prepared = run("nhds", file, tmp_path, min_count=100)
-    counts = prepared.counts
-    assert (counts.stays, counts.diagnoses, counts.procedures) == NHDS_SIZES[100]
-    assert (counts.stays_read, counts.stays_with_both_kinds, counts.rejected) == (121_241, 74_908, {})
-    assert [(set(dx), set(px)) for dx, px in stays(prepared).values()] == by_count[100]
 
 
 @pytest.mark.realdata

@@ -151,10 +151,10 @@ def test_a_hundred_thousand_columns_are_read_in_no_time(tmp_path: Path) -> None:
     names = [f"c{number}" for number in range(100_000)]
     path = tmp_path / "t.csv"
     path.write_text(",".join(names) + "\n" + "," * 99_999 + "\n")
-    started = time.perf_counter()
+    started = time.process_time()
     assert len(read_header(path).columns) == 100_000
     assert staged(path, columns=["c7", "c99999"])[0].records == 1
-    assert time.perf_counter() - started < 20  # a quadratic check takes minutes
+    assert time.process_time() - started < 20  # a quadratic check takes minutes
 
 
 def test_a_file_of_one_endless_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,7 +223,7 @@ def test_fixed_width_lines_of_another_width_are_set_aside(tmp_path: Path) -> Non
     assert result.blank == 1
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(alphabet='a0",\n \r', max_size=8), max_size=12))
 def test_no_line_is_ever_lost(tmp_path: Path, lines: list[str]) -> None:
     path = tmp_path / "t.csv"
