@@ -15,12 +15,12 @@ from dx2px.answers import results
 from dx2px.answers.facts import NOTHING, Facts, Told, answer_rows, evidence_row, told
 from dx2px.answers.families import with_family
 from dx2px.answers.lookup import Found, Lookup, ambiguous
-from dx2px.answers.mapping import map_codes
+from dx2px.answers.question import asked_of, diagnosis_of, listed, shown, stay_of, usable, with_principal
 from dx2px.answers.shipped import ProcedureSystem, model_path
 from dx2px.answers.stay import Stay, merged, no_vectors, own_kind, plan_of
-from dx2px.codes import Hit, Kind, Notation, System, Usage, dotted
+from dx2px.codes import Hit, Kind, Notation, System, Usage
 from dx2px.cohort.vocabulary import Vocabulary
-from dx2px.errors import CodeError, InputError, ModelError, OtherVersionError, UnknownCodesError
+from dx2px.errors import CodeError, InputError, ModelError
 from dx2px.ragged import Index, Ragged
 from dx2px.scoring.back_off import BackOff
 from dx2px.scoring.evidence import EvidenceLayout, layout_of
@@ -30,9 +30,6 @@ from dx2px.scoring.plans import Plan, PlanChoice
 from dx2px.scoring.ranking import top_l
 from dx2px.scoring.scorer import Scorer
 from dx2px.scoring.segments import Doubles, directions
-
-_NAMED, _ADVISED = 10, 3  # codes that an error message names at most, and says more about
-_PLURALS: dict[Kind, str] = {"diagnosis": "diagnoses", "procedure": "procedures"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,11 +164,11 @@ class Model:
                 method without vectors.
         """
         _check_top(top)
-        stay = self._stay(codes, map, facts)
+        stay = stay_of(self, codes, map, facts)
         if procedures is not None:
-            asked = self.procedures.find_all(_listed(procedures))
+            asked = self.procedures.find_all(listed(procedures))
             if again := {found.code for found in asked} & set(stay.further):
-                raise InputError(f"{_shown(sorted(again))}: coded already, so there is nothing to explain.")
+                raise InputError(f"{shown(sorted(again))}: coded already, so there is nothing to explain.")
             return self._explained(stay, asked, plan, with_reasons)
         cover, members = (None, None) if coverage is None else self._cover(stay, coverage)
         best = top_l(stay.scores[None, :], top if members is None else len(stay.scores))[0]
@@ -189,17 +186,17 @@ class Model:
         **facts: Unpack[Facts],
     ) -> results.Explanation:
         """An explanation with an empty plan, for codes none of which the model knows: it says what each code is."""
-        asked, mapping, about = self._asked(codes, map, facts)
+        asked, mapping, about = asked_of(self, codes, map, facts)
         diagnoses = tuple(
-            replace(_diagnosis(found), principal=found.code == about.principal_code) for found in asked
+            replace(diagnosis_of(found), principal=found.code == about.principal_code) for found in asked
         )
         evidence: tuple[results.EvidenceRow, ...] = ()
         if any(found.status != "unknown" for found in asked):
-            stay = self._stay(codes, map, facts)
+            stay = stay_of(self, codes, map, facts)
             diagnoses, evidence = stay.diagnoses, stay.evidence
-        shown = tuple(_unexplained(found) for found in self.procedures.find_all(procedures))
+        answered = tuple(_unexplained(found) for found in self.procedures.find_all(procedures))
         plan = Plan(own_kind(self.files), self.files.method)
-        return results.Explanation(self.source, diagnoses, shown, plan, mapping=mapping, evidence=evidence)
+        return results.Explanation(self.source, diagnoses, answered, plan, mapping=mapping, evidence=evidence)
 
     @cached_property
     def source(self) -> results.Source:
@@ -294,16 +291,16 @@ class Model:
         cover: results.Coverage | None = None,
     ) -> results.Explanation:
         """The one way from a stay and a choice of procedures to an answer."""
-        known = self._usable(asked, "procedure")
+        known = usable(self, asked, "procedure")
         first = known if with_reasons is None else known[:with_reasons]
         plan = plan_of(self.files, stay, [index for found in first for index in found.members], choice)
         explained = {one.code: one for one in stay.explained(known, plan)}
-        shown = tuple(
+        answered = tuple(
             with_family(explained.get(found.code) or _unexplained(found), stay.diagnoses) for found in asked
         )
         groups = self._alternatives([found.index for found in known if found.index is not None])
         rest = cover, stay.mapping, stay.evidence, groups
-        return results.Explanation(self.source, stay.diagnoses, shown, plan, *rest)
+        return results.Explanation(self.source, stay.diagnoses, answered, plan, *rest)
 
     def _alternatives(self, procedures: Sequence[int]) -> tuple[tuple[str, ...], ...]:
         """Those of some procedures that exclude each other, in groups."""
@@ -311,82 +308,10 @@ class Model:
         groups = [] if calibration is None else calibration.alternatives.groups(procedures)
         return tuple(tuple(self.files.procedures[index] for index in group) for group in groups)
 
-    def _asked(
-        self, codes: str | Sequence[str], map_: bool, facts: Facts
-    ) -> tuple[list[Found], tuple[results.Mapped, ...], Told]:
-        """The diagnoses, the principal one among them; how they were mapped; and what else was told."""
-        about = self.told(facts)
-        codes, mapping = self._mapped(_listed(codes), map_)
-        if about.principal is not None:
-            put, own = self._mapped([about.principal.code], map_)
-            about = replace(about, principal=self.diagnoses.find(put[0]))
-            mapping = tuple(dict.fromkeys((*own, *mapping)))
-        return self._with_principal(codes, about), mapping, about
-
-    def _with_principal(self, codes: Sequence[str], about: Told) -> list[Found]:
-        asked = self.diagnoses.find_all(codes)
-        missing = about.principal is not None and all(about.principal.code != one.code for one in asked)
-        return [about.principal, *asked] if about.principal is not None and missing else asked
-
-    def _mapped(self, codes: Sequence[str], map_: bool) -> tuple[list[str], tuple[results.Mapped, ...]]:
-        put, mapping = map_codes(codes, self.diagnoses, self.files.diagnosis_counts)
-        if mapping and not map_:
-            own = Notation.of(self.files.diagnoses).name
-            raise OtherVersionError(
-                f"{_shown([one.code for one in mapping])}: the model knows {own} diagnoses; without being mapped "
-                "(--map, map=True), other ICD versions are refused."
-            )
-        return put, mapping
-
     def asked(self, codes: Sequence[str], facts: Facts) -> tuple[list[Found], Told]:
         """The diagnoses of a stay as they are coded, the principal one among them, and what else is told."""
         about = self.told(facts)
-        return self._with_principal(codes, about), about
-
-    def _stay(self, codes: str | Sequence[str], map_: bool, facts: Facts) -> Stay:
-        asked, mapping, about = self._asked(codes, map_, facts)
-        if len(about.known_codes) == len(self.files.procedures):
-            raise InputError(
-                "Every procedure that the model knows is coded already: nothing is left to find."
-            )
-        used = self._usable(asked, "diagnosis", mapping)
-        rows, scorer, vectors = self.rows_of(used, about)
-        place, further = answer_rows(layout := layout_of(scorer), rows.values)
-        mu = merged(scorer.significance(rows).astype(np.float64), place)
-        mu /= mu.sum()  # exactly 1 in double precision, as the transport needs it
-        weight = {found.code: share for found, share in zip(used, mu[: len(used)].tolist(), strict=True)}
-        shown = tuple(
-            replace(
-                _diagnosis(found, weight.get(found.code, 0.0), mapping),
-                principal=found.code == about.principal_code,
-                stays=_stays(self.files.diagnosis_counts, found),
-            )
-            for found in asked
-        )
-        evidence = [
-            replace(
-                evidence_row(layout, row, self.procedures),
-                significance=share,
-                stays=self._coded_stays(row, layout),
-            )
-            for row, share in zip(further, mu[len(used) :].tolist(), strict=True)
-            if layout is not None
-        ]
-        evidence += [
-            results.EvidenceRow(found.code, "coded", found.title, 0.0, "unknown")
-            for found in about.coded
-            if found.index is None
-        ]
-        scores = scorer.scores(rows)
-        probabilities = self.probabilities(scores)
-        likely = None if probabilities is None else probabilities[0]
-        rest = scorer, rows, place, vectors, mu, scores[0], likely, mapping
-        return Stay(shown, tuple(weight), tuple(evidence), *rest)
-
-    def _coded_stays(self, row: int, layout: EvidenceLayout) -> int | None:
-        _, coded, context = layout.starts
-        counts = self.files.procedure_counts
-        return counts[row - coded] if counts is not None and row < context else None
+        return with_principal(self, codes, about), about
 
     def told(self, facts: Facts) -> Told:
         """What a question tells besides diagnoses, as this model reads it."""
@@ -456,59 +381,14 @@ class Model:
         members = calibration.members(stay.probabilities[None, :], coverage)[0] & np.isfinite(stay.scores)
         return results.Coverage(coverage, int(members.sum()), calibration.threshold(coverage)), members
 
-    def _usable(
-        self, asked: Sequence[Found], kind: Kind, mapping: Sequence[results.Mapped] = ()
-    ) -> list[Found]:
-        """The codes that are known or backed off; an error if there are none, with what was probably meant."""
-        used, what = [found for found in asked if found.status != "unknown"], _PLURALS[kind]
-        if not asked:
-            raise InputError(f"No {what} were given: write at least one code.")
-        if not used:
-            from dx2px.answers.advice import advice
-
-            meant = [sentence for found in asked[:_ADVISED] if (sentence := advice(self, found.code, kind))]
-            typed = {target: one.code for one in mapping for target in one.to}
-            names: list[Found | str] = [typed.get(found.code, found) for found in asked]
-            if mapping:
-                meant.append("The maps have nothing that it knows; `dx2px find` looks up codes by words.")
-            raise UnknownCodesError(
-                " ".join([f"The model knows none of these {what}: {_shown(names)}.", *meant])
-            )
-        return used
-
     def _vectors(self, name: str) -> NDArray[np.float32]:
         if name not in self.files.arrays:
             raise no_vectors(self.files.method)
         return self.files.arrays[name]
 
 
-def _diagnosis(
-    found: Found,
-    significance: float = 0.0,
-    mapping: tuple[results.Mapped, ...] = (),
-) -> results.Diagnosis:
-    sources = tuple(one.code for one in mapping if found.code in one.to)
-    return results.Diagnosis(found.code, found.title, significance, found.status, found.stand_in, sources)
-
-
-def _stays(counts: Sequence[int] | None, found: Found) -> int | None:
-    """Training stays with a code, or with those that stand in for it; None if the model does not say."""
-    return None if counts is None or not found.members else sum(counts[index] for index in found.members)
-
-
 def _unexplained(found: Found) -> results.Procedure:
     return results.Procedure(found.code, found.title, found.status)
-
-
-def _listed(codes: str | Sequence[str]) -> Sequence[str]:
-    """The codes; a single text is one code, not a list of letters."""
-    return [codes] if isinstance(codes, str) else codes
-
-
-def _shown(codes: Sequence[Found | str]) -> str:
-    """Codes as people read them, the first few."""
-    texts = [found.shown if isinstance(found, Found) else dotted(found) for found in codes[:_NAMED]]
-    return ", ".join(texts) + (", …" if len(codes) > _NAMED else "")
 
 
 def _nearest(lookup: Lookup, cosines: Doubles, top: int, found: Found) -> tuple[results.Neighbor, ...]:

@@ -1,0 +1,151 @@
+"""A question as it was put: from texts and facts to a `Stay` as a model sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dx2px.answers import results
+from dx2px.answers.facts import Facts, Told, answer_rows, evidence_row
+from dx2px.answers.lookup import Found
+from dx2px.answers.mapping import map_codes
+from dx2px.answers.stay import Stay, merged
+from dx2px.codes import Kind, Notation, dotted
+from dx2px.errors import InputError, OtherVersionError, UnknownCodesError
+from dx2px.scoring.evidence import EvidenceLayout, layout_of
+
+if TYPE_CHECKING:
+    from dx2px.answers.model import Model
+
+_NAMED, _ADVISED = 10, 3  # codes that an error message names at most, and says more about
+_PLURALS: dict[Kind, str] = {"diagnosis": "diagnoses", "procedure": "procedures"}
+
+
+def stay_of(model: Model, codes: str | Sequence[str], map_: bool, facts: Facts) -> Stay:
+    """The stay that a question is about, with its scores."""
+    asked, mapping, about = asked_of(model, codes, map_, facts)
+    if len(about.known_codes) == len(model.files.procedures):
+        raise InputError("Every procedure that the model knows is coded already: nothing is left to find.")
+    used = usable(model, asked, "diagnosis", mapping)
+    rows, scorer, vectors = model.rows_of(used, about)
+    place, further = answer_rows(layout := layout_of(scorer), rows.values)
+    mu = merged(scorer.significance(rows).astype(np.float64), place)
+    mu /= mu.sum()  # exactly 1 in double precision, as the transport needs it
+    weight = {found.code: share for found, share in zip(used, mu[: len(used)].tolist(), strict=True)}
+    diagnoses = tuple(
+        replace(
+            diagnosis_of(found, weight.get(found.code, 0.0), mapping),
+            principal=found.code == about.principal_code,
+            stays=_stays(model.files.diagnosis_counts, found),
+        )
+        for found in asked
+    )
+    evidence = _evidence(model, layout, further, mu[len(used) :].tolist(), about)
+    scores = scorer.scores(rows)
+    probabilities = model.probabilities(scores)
+    likely = None if probabilities is None else probabilities[0]
+    rest = scorer, rows, place, vectors, mu, scores[0], likely, mapping
+    return Stay(diagnoses, tuple(weight), evidence, *rest)
+
+
+def asked_of(
+    model: Model, codes: str | Sequence[str], map_: bool, facts: Facts
+) -> tuple[list[Found], tuple[results.Mapped, ...], Told]:
+    """The diagnoses, the principal one among them; how they were mapped; and what else was told."""
+    about = model.told(facts)
+    codes, mapping = _mapped(model, listed(codes), map_)
+    if about.principal is not None:
+        put, own = _mapped(model, [about.principal.code], map_)
+        about = replace(about, principal=model.diagnoses.find(put[0]))
+        mapping = tuple(dict.fromkeys((*own, *mapping)))
+    return with_principal(model, codes, about), mapping, about
+
+
+def with_principal(model: Model, codes: Sequence[str], about: Told) -> list[Found]:
+    """The diagnoses, and before them the principal one if it is not among them."""
+    asked = model.diagnoses.find_all(codes)
+    if about.principal is None or any(about.principal.code == one.code for one in asked):
+        return asked
+    return [about.principal, *asked]
+
+
+def usable(
+    model: Model, asked: Sequence[Found], kind: Kind, mapping: Sequence[results.Mapped] = ()
+) -> list[Found]:
+    """The codes that are known or backed off; an error if there are none, with what was probably meant."""
+    used, what = [found for found in asked if found.status != "unknown"], _PLURALS[kind]
+    if not asked:
+        raise InputError(f"No {what} were given: write at least one code.")
+    if not used:
+        from dx2px.answers.advice import advice
+
+        meant = [sentence for found in asked[:_ADVISED] if (sentence := advice(model, found.code, kind))]
+        typed = {target: one.code for one in mapping for target in one.to}
+        names: list[Found | str] = [typed.get(found.code, found) for found in asked]
+        if mapping:
+            meant.append("The maps have nothing that it knows; `dx2px find` looks up codes by words.")
+        raise UnknownCodesError(" ".join([f"The model knows none of these {what}: {shown(names)}.", *meant]))
+    return used
+
+
+def diagnosis_of(
+    found: Found, significance: float = 0.0, mapping: tuple[results.Mapped, ...] = ()
+) -> results.Diagnosis:
+    """A diagnosis as an answer shows it."""
+    sources = tuple(one.code for one in mapping if found.code in one.to)
+    return results.Diagnosis(found.code, found.title, significance, found.status, found.stand_in, sources)
+
+
+def listed(codes: str | Sequence[str]) -> Sequence[str]:
+    """The codes; a single text is one code, not a list of letters."""
+    return [codes] if isinstance(codes, str) else codes
+
+
+def shown(codes: Sequence[Found | str]) -> str:
+    """Codes as people read them, the first few."""
+    texts = [found.shown if isinstance(found, Found) else dotted(found) for found in codes[:_NAMED]]
+    return ", ".join(texts) + (", …" if len(codes) > _NAMED else "")
+
+
+def _mapped(model: Model, codes: Sequence[str], map_: bool) -> tuple[list[str], tuple[results.Mapped, ...]]:
+    put, mapping = map_codes(codes, model.diagnoses, model.files.diagnosis_counts)
+    if mapping and not map_:
+        own = Notation.of(model.files.diagnoses).name
+        raise OtherVersionError(
+            f"{shown([one.code for one in mapping])}: the model knows {own} diagnoses; without being mapped "
+            "(--map, map=True), other ICD versions are refused."
+        )
+    return put, mapping
+
+
+def _evidence(
+    model: Model, layout: EvidenceLayout | None, rows: Sequence[int], shares: Sequence[float], about: Told
+) -> tuple[results.EvidenceRow, ...]:
+    """Evidence besides diagnoses: what has a row in the model, then coded procedures that it does not know."""
+    found = [
+        replace(
+            evidence_row(layout, row, model.procedures),
+            significance=share,
+            stays=_coded_stays(model, row, layout),
+        )
+        for row, share in zip(rows, shares, strict=True)
+        if layout is not None
+    ]
+    unknown = (one for one in about.coded if one.index is None)
+    found += [results.EvidenceRow(one.code, "coded", one.title, 0.0, "unknown") for one in unknown]
+    return tuple(found)
+
+
+def _coded_stays(model: Model, row: int, layout: EvidenceLayout) -> int | None:
+    """Training stays with a coded procedure; None for other evidence."""
+    _, coded, context = layout.starts
+    counts = model.files.procedure_counts
+    return counts[row - coded] if counts is not None and row < context else None
+
+
+def _stays(counts: Sequence[int] | None, found: Found) -> int | None:
+    """Training stays with a code, or with those that stand in for it; None if the model does not say."""
+    return None if counts is None or not found.members else sum(counts[index] for index in found.members)
