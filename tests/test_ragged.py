@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from dx2px import InputError, ragged
-from dx2px.ragged import Ragged
+from dx2px.ragged import Ragged, side_by_side
 
 rows_of_codes = some.lists(some.lists(some.integers(0, 30), max_size=6), max_size=40)
 
@@ -58,6 +58,9 @@ def test_copies_without_each_entry_and_indicators_are_those_of_a_loop(rows: list
     found = Ragged.from_lists(rows)
     expected = [row[:i] + row[i + 1 :] if len(row) > 1 else row for row in rows for i in range(len(row))]
     assert found.copies_without() == Ragged.from_lists(expected)
+    alone = [row[:i] + row[i + 1 :] for row in rows for i in range(len(row))]
+    assert found.each_left_out() == Ragged.from_lists(alone)
+    assert side_by_side(found, found) == Ragged.from_lists([row + row for row in rows])
     assert found.indicator(31).tolist() == [[code in row for code in range(31)] for row in rows]
     odd = found.filtered(found.values % 2 == 1)
     assert odd == Ragged.from_lists([[code for code in row if code % 2] for row in rows])
