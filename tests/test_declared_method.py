@@ -108,7 +108,7 @@ def test_it_goes_all_the_way(cohort: Path, tmp_path: Path) -> None:
         "--out",
         tmp_path / "results",
     )
-    assert "| pairs |" in table
+    assert " pairs " in table
 
 
 def test_a_name_is_declared_once_and_an_unknown_one_lists_the_others(cohort: Path, tmp_path: Path) -> None:
