@@ -79,7 +79,7 @@ def show_found(name: str, stays: Cohort, model: Model) -> None:
     """What an audit finds in all test stays as they are: counts and groups, none of fewer than `LEAST` stays."""
     with TemporaryDirectory() as folder:
         stays.save(Path(folder) / "stays.parquet")
-        found = audit_file(Path(folder) / "stays.parquet", model, AuditSettings(kinds=KINDS))
+        found = audit_file(model, Path(folder) / "stays.parquet", AuditSettings(kinds=KINDS))
     print(f"\n{name}: {found.counts.stays:,} stays, {found.counts.stays_with_findings:,} with findings")
     print("\n| kind | procedure | stays | probability |\n|---|---|---|---|")
     for kind, number in found.counts.by_kind.items():

@@ -50,7 +50,7 @@ def recommend(model: str | os.PathLike[str], stays: DataFrame, top: int = 10) ->
 
 
 def audit(
-    stays: DataFrame, model: str | os.PathLike[str], settings: AuditSettings | None = None
+    model: str | os.PathLike[str], stays: DataFrame, settings: AuditSettings | None = None
 ) -> DataFrame:
     """The findings of each stay: one row per finding, with the columns of `dx2px.audit_batches`.
 
@@ -65,7 +65,7 @@ def audit(
     columns = [*AUDITED, *(name for name in facts_of(loaded) if name in stays.columns)]
 
     def findings(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return audit_batches(batches, _model(path, expected), wanted, threads=1)
+        return audit_batches(_model(path, expected), batches, wanted, threads=1)
 
     return stays.select(*columns).mapInArrow(findings, schema)
 

@@ -96,7 +96,7 @@ def cut(whole: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
 
 
 def findings(batches: Any, model: Model, settings: AuditSettings, **more: Any) -> pa.Table:
-    return pa.Table.from_batches(audit_batches(batches, model, settings, **more)).combine_chunks()
+    return pa.Table.from_batches(audit_batches(model, batches, settings, **more)).combine_chunks()
 
 
 def told_of(one: dict[str, Any]) -> list[dict[str, Any]]:
@@ -279,7 +279,7 @@ def test_batch_sizes_and_threads_change_no_bit(method: str, monkeypatch: pytest.
 
 def test_everything_is_counted() -> None:
     model, stays = random_model("linear"), random_stays(300)
-    (block,) = audited_blocks([stays], model, LOOSE, threads=1)
+    (block,) = audited_blocks(model, [stays], LOOSE, threads=1)
     rows = stays.to_pylist()
     asked = [model.diagnoses.find_all(row["diagnoses"] or []) for row in rows]
     coded = [model.procedures.find_all(row["procedures"] or []) for row in rows]
@@ -317,7 +317,7 @@ def test_nothing_usable_finds_nothing(model: Model) -> None:
     assert audit_stay(model, ["V99"], []).unknown == ("icd10cm:V99",)
     empty = batch([None, [], ["nonsense"]], [["37.22"], None, []])
     assert findings([empty], model, CLEAR).num_rows == 0
-    assert list(audit_batches([], model)) == []
+    assert list(audit_batches(model, [])) == []
 
 
 def test_a_text_of_several_codes_is_refused_alone_and_set_aside_in_a_stream(model: Model) -> None:
@@ -346,11 +346,11 @@ def test_a_file_keeps_the_strongest_sorted_and_counts_the_rest(
     model = random_model("coupling")
     everything = findings(cut(random_stays(700), 100), model, LOOSE)
     order = np.argsort(-everything.column("strength").to_numpy(), kind="stable")
-    whole = audit_file(stays, model, LOOSE)
+    whole = audit_file(model, stays, LOOSE)
     assert whole.left_out == 0
     assert whole.findings.equals(everything.take(pa.array(order)))
     for limit in ({"most": 13}, {"per_100": 3}):
-        best = audit_file(stays, model, LOOSE, **limit)  # type: ignore[arg-type]
+        best = audit_file(model, stays, LOOSE, **limit)  # type: ignore[arg-type]
         assert best.counts == whole.counts
         assert best.findings.equals(whole.findings.slice(0, 13 if "most" in limit else 21))
         assert best.left_out == whole.findings.num_rows - best.findings.num_rows
@@ -361,7 +361,7 @@ def test_groups_count_all_findings_of_a_kind_and_a_procedure(
     stays: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(population, "STAYS", 100)
-    found = audit_file(stays, random_model("coupling"), LOOSE)
+    found = audit_file(random_model("coupling"), stays, LOOSE)
     expected: dict[tuple[str, str], list[float]] = {}
     for row in found.findings.to_pylist():
         expected.setdefault((row["kind"], row["code"]), []).append(row["probability"])
@@ -385,13 +385,13 @@ def test_memory_does_not_grow_with_the_findings(stays: Path, monkeypatch: pytest
         held.append(self.kept.num_rows)
 
     monkeypatch.setattr(audit_file_module._Strongest, "add", watched)
-    found = audit_file(stays, random_model("coupling"), replace(LOOSE, precision=0.001), most=10)
+    found = audit_file(random_model("coupling"), stays, replace(LOOSE, precision=0.001), most=10)
     assert found.counts.findings > 2000
     assert max(held) <= 2 * 10 + 1000
 
 
 def test_parquet_and_csv_hold_the_same(stays: Path, tmp_path: Path) -> None:
-    found = audit_file(stays, random_model("coupling"), LOOSE, per_100=5)
+    found = audit_file(random_model("coupling"), stays, LOOSE, per_100=5)
     found.save(tmp_path / "A.parquet")
     found.save(tmp_path / "A.csv")
     table = pq.read_table(tmp_path / "A.parquet")
@@ -416,7 +416,7 @@ def test_ids_that_a_spreadsheet_would_run_are_made_harmless_in_csv_alone(tmp_pat
     stays = random_stays(5 * len(ids))
     stays = stays.set_column(stays.schema.get_field_index("stay_id"), "stay_id", pa.array(5 * ids))
     pq.write_table(pa.Table.from_batches([stays]), tmp_path / "C.parquet")
-    found = audit_file(tmp_path / "C.parquet", random_model("coupling"), replace(LOOSE, precision=0.0001))
+    found = audit_file(random_model("coupling"), tmp_path / "C.parquet", replace(LOOSE, precision=0.0001))
     found.save(tmp_path / "A.parquet")
     found.save(tmp_path / "A.csv")
     kept = pq.read_table(tmp_path / "A.parquet").column("stay_id").to_pylist()
@@ -430,7 +430,7 @@ def test_ids_that_a_spreadsheet_would_run_are_made_harmless_in_csv_alone(tmp_pat
 
 def test_no_findings_make_an_empty_file(tmp_path: Path, model: Model) -> None:
     pq.write_table(pa.Table.from_batches([batch([["428.0"]], [["37.22"]])]), tmp_path / "C.parquet")
-    found = audit_file(tmp_path / "C.parquet", model, AuditSettings(precision=0.99))
+    found = audit_file(model, tmp_path / "C.parquet", AuditSettings(precision=0.99))
     found.save(tmp_path / "A.parquet")
     assert pq.read_table(tmp_path / "A.parquet").num_rows == 0
 
@@ -438,17 +438,17 @@ def test_no_findings_make_an_empty_file(tmp_path: Path, model: Model) -> None:
 def test_wrong_files_and_names_are_said(stays: Path, tmp_path: Path, model: Model) -> None:
     pq.write_table(pa.table({"stay_id": ["1"], "diagnoses": [["4280"]]}), tmp_path / "D.parquet")
     with pytest.raises(InputError, match="one column procedures"):
-        audit_file(tmp_path / "D.parquet", model)
+        audit_file(model, tmp_path / "D.parquet")
     pq.write_table(
         pa.table({"stay_id": ["1"], "diagnoses": [["4280"]], "procedures": [[3722]]}), tmp_path / "E.parquet"
     )
     with pytest.raises(InputError, match="The column procedures must hold lists of codes as text"):
-        audit_file(tmp_path / "E.parquet", model)
+        audit_file(model, tmp_path / "E.parquet")
     with pytest.raises(InputError, match=r"\.parquet or \.csv"):
         check_findings_path(tmp_path / "A.xlsx", stays)
     with pytest.raises(InputError, match="would replace the stays"):
         check_findings_path(stays, stays)
     with pytest.raises(InputError, match="must be above 0"):
-        audit_file(stays, model, per_100=0)
+        audit_file(model, stays, per_100=0)
     with pytest.raises(InputError, match="at least 1"):
-        audit_file(stays, model, most=0)
+        audit_file(model, stays, most=0)

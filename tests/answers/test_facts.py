@@ -189,10 +189,10 @@ def test_a_principal_diagnosis_that_is_not_listed_counts_everywhere(model: Model
     assert row["recommendations"] == [one.code for one in alone.recommendations]
     one = audit_stay(model, ["428.0"], ["79.35"], AuditSettings(precision=0.001), principal="820.21", age=80)
     found = {(f.code, round(f.probability, 4)) for f in one.findings}
-    streamed = pa.Table.from_batches(audit_batches([batch], model, AuditSettings(precision=0.001)))
+    streamed = pa.Table.from_batches(audit_batches(model, [batch], AuditSettings(precision=0.001)))
     assert {(r["code"], round(r["probability"], 4)) for r in streamed.to_pylist()} == found
     pq.write_table(pa.Table.from_batches([batch]), tmp_path / "stays.parquet")
-    whole = audit_file(tmp_path / "stays.parquet", model, AuditSettings(precision=0.001)).findings
+    whole = audit_file(model, tmp_path / "stays.parquet", AuditSettings(precision=0.001)).findings
     assert {(r["code"], round(r["probability"], 4)) for r in whole.to_pylist()} == found
 
 

@@ -79,9 +79,9 @@ def test_findings_are_those_of_the_stream(spark: Any, tmp_path: Path) -> None:
     )
     pq.write_table(table, tmp_path / "C.parquet")
     settings, model = AuditSettings(precision=0.02, kinds=KINDS), Model.load(tmp_path / "model")
-    expected = pa.Table.from_batches(audit_batches(table.to_batches(), model, settings))
+    expected = pa.Table.from_batches(audit_batches(model, table.to_batches(), settings))
     frame = spark.read.parquet(str(tmp_path / "C.parquet"))
-    audit(frame, tmp_path / "model", settings).coalesce(1).write.parquet(str(tmp_path / "found"))
+    audit(tmp_path / "model", frame, settings).coalesce(1).write.parquet(str(tmp_path / "found"))
     found = pq.read_table(tmp_path / "found")
     assert {*found.column("kind").to_pylist()} == {*KINDS}
     order = [
@@ -92,7 +92,7 @@ def test_findings_are_those_of_the_stream(spark: Any, tmp_path: Path) -> None:
     ]
     assert found.sort_by(order).to_pylist() == expected.sort_by(order).to_pylist()
     with pytest.raises(InputError, match="no column procedures"):
-        audit(frame.drop("procedures"), tmp_path / "model")
+        audit(tmp_path / "model", frame.drop("procedures"))
 
 
 def test_small_arrow_batches_change_nothing(spark: Any, stays: Path, model: Path) -> None:

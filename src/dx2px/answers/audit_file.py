@@ -108,8 +108,8 @@ class FileAudit:
 
 
 def audit_file(
-    source: str | os.PathLike[str],
     model: Model,
+    source: str | os.PathLike[str],
     settings: AuditSettings | None = None,
     *,
     per_100: float | None = None,
@@ -119,8 +119,8 @@ def audit_file(
     """Audit every stay of a Parquet file and keep the strongest findings.
 
     Args:
-        source: A cohort, or any Parquet file with `stay_id`, `diagnoses` and `procedures`.
         model: A calibrated model.
+        source: A cohort, or any Parquet file with `stay_id`, `diagnoses` and `procedures`.
         settings: How strong a finding must be, how often coders are assumed to err, and which kinds are wanted.
         per_100: Keep only this many findings per 100 stays.
         most: Keep at most this many findings; the rest are counted.
@@ -134,7 +134,7 @@ def audit_file(
     best = _Strongest(stays.parquet.schema_arrow.field("stay_id").type, _limit(per_100, most, stays.rows))
     procedures = model.files.procedures
     counts, tally = AuditCounts(), Tally.none(len(procedures))
-    for block in audited_blocks(stays.batches(), model, settings):
+    for block in audited_blocks(model, stays.batches(), settings):
         best.add(block.findings)
         counts, tally = counts.plus(block.counts), tally.plus(block.tally)
         progress(counts.stays)

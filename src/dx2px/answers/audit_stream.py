@@ -106,28 +106,28 @@ class AuditedBlock:
 
 
 def audit_batches(
-    batches: Iterable[pa.RecordBatch],
     model: Model,
+    batches: Iterable[pa.RecordBatch],
     settings: AuditSettings | None = None,
     threads: int | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Audit a stream of stays.
 
     Args:
-        batches: Arrow record batches with `stay_id`, `diagnoses` and `procedures`.
         model: A calibrated model.
+        batches: Arrow record batches with `stay_id`, `diagnoses` and `procedures`.
         settings: How strong a finding must be, how often coders are assumed to err, and which kinds are wanted.
         threads: Threads to use; one per processor by default.
 
     Yields:
         Record batches with one row per finding, in the order of the stays.
     """
-    return (block.findings for block in audited_blocks(batches, model, settings, threads))
+    return (block.findings for block in audited_blocks(model, batches, settings, threads))
 
 
 def audited_blocks(
-    batches: Iterable[pa.RecordBatch],
     model: Model,
+    batches: Iterable[pa.RecordBatch],
     settings: AuditSettings | None = None,
     threads: int | None = None,
 ) -> Iterator[AuditedBlock]:

@@ -94,7 +94,7 @@ def audit(
     grouper = None if drg is None else _grouper(drg, loaded, stays)
     try:
         with counting("audit", StayFile(stays, AUDITED).rows) as show_done:
-            found = audit_file(stays, loaded, settings, per_100=per_100, most=most, progress=show_done)
+            found = audit_file(loaded, stays, settings, per_100=per_100, most=most, progress=show_done)
     except KeyboardInterrupt:
         remark("Stopped. Nothing was written.")
         raise typer.Exit(INTERRUPTED) from None
