@@ -20,10 +20,8 @@ from dx2px.cohort import Cohort, split_cohort
 from dx2px.scoring.folder import read_folder, write_folder
 
 SMALL = ["--method", "e+sa+ma", "--dim", "16", "--heads", "2", "--epochs", "2", "--lr", "0.01"]
-SMALL += [
-    "--threads",
-    "1",
-]  # whatever an earlier command set in this process: weights are compared byte by byte
+# Weights are compared byte by byte, whatever an earlier command in this process has set.
+SMALL += ["--threads", "1"]
 
 
 @pytest.fixture(scope="module")
