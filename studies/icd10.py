@@ -38,7 +38,7 @@ STAYS = {
     "alcohol withdrawal": ("291.81", "F10.239"),
     "knee arthrosis": ("715.36", "M17.11"),
     "cholecystitis": ("574.00", "K80.00"),
-    "GI bleed": ("578.9 285.1", "K92.2 D62"),
+    "GI bleed": ("578.9", "K92.2"),
     "schizophrenia": ("295.30", "F20.0"),
     "chemotherapy": ("V58.11", "Z51.11"),
 }
