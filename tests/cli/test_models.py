@@ -498,8 +498,8 @@ def test_a_core_install_measures_and_names_the_extra_for_maps_and_plots(folder: 
 
 
 def test_the_packages_model_answers_and_is_listed() -> None:
-    answer = json.loads(dx2px("recommend", "585.6", "427.5", "--json").stdout)
-    assert answer["recommendations"][0]["code"] == "icd9pcs:3995"
+    answer = json.loads(dx2px("recommend", "820.21", "--json").stdout)
+    assert answer["recommendations"][0]["code"] == "icd9pcs:7935"
     listed = json.loads(dx2px("models", "--json").stdout)["models"]
     assert [one["name"] for one in listed] == ["nhds2010", "nhds2010-icd10"]
     assert "medical advice" in listed[0]["card"]

@@ -26,22 +26,46 @@ def test_no_system_for_a_version_that_does_not_exist() -> None:
 
 
 def test_public_names_are_exactly_these() -> None:
-    assert set(dx2px.codes.__all__) == {
-        *("Equivalence", "Hit", "Kind", "Notation", "Repair", "System", "Title", "equivalence"),
-        *(
-            "ancestors",
-            "category",
-            "chapter",
-            "clean",
-            "dictionary",
-            "dotted",
-            "explain",
-            "find",
-            "has_shape",
-        ),
-        *("is_listed", "looks_dotted", "looks_numeric", "normalize", "repair", "resolve", "shown_code"),
-        *("split", "title"),
-    }
+    assert dx2px.codes.__all__ == [
+        "Equivalence",
+        "Hit",
+        "Kind",
+        "Notation",
+        "Repair",
+        "System",
+        "Title",
+        "Usage",
+        "ancestors",
+        "category",
+        "chapter",
+        "clean",
+        "dictionary",
+        "dotted",
+        "equivalence",
+        "explain",
+        "family",
+        "family_title",
+        "find",
+        "has_shape",
+        "holds",
+        "hull",
+        "is_family",
+        "is_listed",
+        "joined",
+        "looks_dotted",
+        "looks_numeric",
+        "members",
+        "narrowed",
+        "nearest",
+        "normalize",
+        "open_axes",
+        "read_family",
+        "repair",
+        "resolve",
+        "shown_code",
+        "split",
+        "title",
+    ]
     assert all(hasattr(dx2px.codes, name) for name in dx2px.codes.__all__)
 
 

@@ -10,6 +10,7 @@ TABLES = {
     "chapters": (("system", "range", "title"), 2),
     "headings": (("system", "code", "title"), 2),
     "heading_words": (("role", "word"), 2),
+    "everyday_words": (("phrases", "codes"), 1),
     "nearest": (("category", "nearest"), 1),
     "pcs_axes": (("sections", "fourth", "fifth", "sixth", "seventh"), 1),
     "pcs_sections": (("section", "title"), 1),

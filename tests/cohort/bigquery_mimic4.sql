@@ -865,7 +865,11 @@ WITH `t6` AS (
   FROM `t11` AS `t12`
   WHERE
     `t12`.`reason` IS NULL
-), `t18` AS (
+), `t17` AS (
+  SELECT
+    COUNT(*) AS `number`
+  FROM `t14` AS `t15`
+), `t19` AS (
   SELECT
     `t15`.`stay`,
     `t15`.`kind`,
@@ -879,48 +883,35 @@ WITH `t6` AS (
     1,
     2,
     3
-), `t28` AS (
+), `t32` AS (
   SELECT
-    `t22`.`stay`,
-    `t22`.`kind`,
-    `t22`.`code_id`,
-    `t22`.`position`,
-    `t22`.`line`,
-    `t22`.`patient`,
-    `t22`.`other_patient`
-  FROM `t18` AS `t22`
+    `t23`.`stay`,
+    `t23`.`kind`,
+    `t23`.`code_id`,
+    `t23`.`position`,
+    `t23`.`line`,
+    `t23`.`patient`,
+    `t23`.`other_patient`
+  FROM `t19` AS `t23`
   INNER JOIN (
     SELECT
-      `t24`.`stay`
+      `t26`.`stay`
     FROM (
       SELECT
         `t20`.`stay`,
         COUNT(DISTINCT `t20`.`kind`) AS `kinds`
-      FROM `t18` AS `t20`
+      FROM `t19` AS `t20`
       GROUP BY
         1
-    ) AS `t24`
+    ) AS `t26`
     WHERE
-      `t24`.`kinds` = 2
-  ) AS `t27`
-    ON `t22`.`stay` = `t27`.`stay`
+      `t26`.`kinds` = 2
+  ) AS `t31`
+    ON `t23`.`stay` = `t31`.`stay`
 )
 SELECT
   *
 FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      `t32`.`number`,
-      6 AS `place`
-    FROM (
-      SELECT
-        COUNT(DISTINCT `t29`.`stay`) AS `number`
-      FROM `t28` AS `t29`
-    ) AS `t32`
-  ) AS `t34`
-  UNION ALL
   SELECT
     *
   FROM (
@@ -941,16 +932,38 @@ FROM (
       *
     FROM (
       SELECT
-        `t17`.`number`,
+        `t18`.`number`,
         1 AS `place`
+      FROM `t17` AS `t18`
+    ) AS `t21`
+  ) AS `t24`
+  UNION ALL
+  SELECT
+    *
+  FROM (
+    SELECT
+      *
+    FROM (
+      SELECT
+        `t18`.`number`,
+        2 AS `place`
+      FROM `t17` AS `t18`
+    ) AS `t22`
+    UNION ALL
+    SELECT
+      *
+    FROM (
+      SELECT
+        `t25`.`number`,
+        3 AS `place`
       FROM (
         SELECT
           COUNT(*) AS `number`
-        FROM `t14` AS `t15`
-      ) AS `t17`
-    ) AS `t19`
-  ) AS `t21`
-) AS `t37`
+        FROM `t19` AS `t20`
+      ) AS `t25`
+    ) AS `t27`
+  ) AS `t28`
+) AS `t29`
 UNION ALL
 SELECT
   *
@@ -962,28 +975,68 @@ FROM (
       *
     FROM (
       SELECT
-        `t23`.`number`,
-        2 AS `place`
+        `t34`.`number`,
+        4 AS `place`
       FROM (
         SELECT
           COUNT(*) AS `number`
-        FROM `t18` AS `t20`
-      ) AS `t23`
-    ) AS `t25`
+        FROM `t32` AS `t33`
+      ) AS `t34`
+    ) AS `t37`
     UNION ALL
     SELECT
       *
     FROM (
       SELECT
-        `t30`.`number`,
-        3 AS `place`
+        `t43`.`number`,
+        5 AS `place`
       FROM (
         SELECT
           COUNT(*) AS `number`
-        FROM `t28` AS `t29`
-      ) AS `t30`
-    ) AS `t33`
-  ) AS `t35`
+        FROM (
+          SELECT
+            `t23`.`stay`,
+            `t23`.`kind`,
+            `t23`.`code_id`,
+            `t23`.`position`,
+            `t23`.`line`,
+            `t23`.`patient`,
+            `t23`.`other_patient`
+          FROM `t19` AS `t23`
+          INNER JOIN (
+            SELECT
+              `t26`.`stay`
+            FROM (
+              SELECT
+                `t20`.`stay`,
+                COUNT(DISTINCT `t20`.`kind`) AS `kinds`
+              FROM `t19` AS `t20`
+              GROUP BY
+                1
+            ) AS `t26`
+            WHERE
+              `t26`.`kinds` = 2
+          ) AS `t31`
+            ON `t23`.`stay` = `t31`.`stay`
+          INNER JOIN (
+            SELECT
+              `t35`.`code_id`
+            FROM (
+              SELECT
+                `t33`.`code_id`,
+                COUNT(*) AS `stays`
+              FROM `t32` AS `t33`
+              GROUP BY
+                1
+            ) AS `t35`
+            WHERE
+              `t35`.`stays` >= 1
+          ) AS `t41`
+            ON `t23`.`code_id` = `t41`.`code_id`
+        ) AS `t42`
+      ) AS `t43`
+    ) AS `t44`
+  ) AS `t45`
   UNION ALL
   SELECT
     *
@@ -992,66 +1045,26 @@ FROM (
       *
     FROM (
       SELECT
-        `t40`.`number`,
-        4 AS `place`
-      FROM (
-        SELECT
-          COUNT(*) AS `number`
-        FROM (
-          SELECT
-            `t22`.`stay`,
-            `t22`.`kind`,
-            `t22`.`code_id`,
-            `t22`.`position`,
-            `t22`.`line`,
-            `t22`.`patient`,
-            `t22`.`other_patient`
-          FROM `t18` AS `t22`
-          INNER JOIN (
-            SELECT
-              `t24`.`stay`
-            FROM (
-              SELECT
-                `t20`.`stay`,
-                COUNT(DISTINCT `t20`.`kind`) AS `kinds`
-              FROM `t18` AS `t20`
-              GROUP BY
-                1
-            ) AS `t24`
-            WHERE
-              `t24`.`kinds` = 2
-          ) AS `t27`
-            ON `t22`.`stay` = `t27`.`stay`
-          INNER JOIN (
-            SELECT
-              `t31`.`code_id`
-            FROM (
-              SELECT
-                `t29`.`code_id`,
-                COUNT(*) AS `stays`
-              FROM `t28` AS `t29`
-              GROUP BY
-                1
-            ) AS `t31`
-            WHERE
-              `t31`.`stays` >= 1
-          ) AS `t38`
-            ON `t22`.`code_id` = `t38`.`code_id`
-        ) AS `t39`
-      ) AS `t40`
-    ) AS `t41`
-    UNION ALL
-    SELECT
-      *
-    FROM (
-      SELECT
         `t13`.`number`,
-        5 AS `place`
+        6 AS `place`
       FROM (
         SELECT
           COUNT(DISTINCT `t12`.`stay`) AS `number`
         FROM `t11` AS `t12`
       ) AS `t13`
     ) AS `t16`
-  ) AS `t42`
-) AS `t43`;
+    UNION ALL
+    SELECT
+      *
+    FROM (
+      SELECT
+        `t36`.`number`,
+        7 AS `place`
+      FROM (
+        SELECT
+          COUNT(DISTINCT `t33`.`stay`) AS `number`
+        FROM `t32` AS `t33`
+      ) AS `t36`
+    ) AS `t38`
+  ) AS `t40`
+) AS `t46`;

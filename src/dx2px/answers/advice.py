@@ -77,10 +77,14 @@ def listed_beginning(code: str) -> str | None:
 
 
 def _meanings(model: Model, text: str, kind: Kind = "diagnosis") -> list[Hit]:
-    """The codes that words surely mean: whole words of title or everyday phrase, with one mistake in each at most."""
+    """The codes that words surely mean: whole words of title or everyday phrase, with one mistake in each at most.
+
+    Only those of the model's own systems: words need no translation.
+    """
     typed = words_of(text)
-    hits = model.find(text, kind, 1 + SUGGESTED)
-    return [hit for hit in hits if _surely(typed, hit)]
+    systems = (model.diagnoses if kind == "diagnosis" else model.procedures).systems
+    hits = [hit for hit in model.find(text, kind, 2 * (1 + SUGGESTED)) if split(hit.code)[0] in systems]
+    return [hit for hit in hits if _surely(typed, hit)][: 1 + SUGGESTED]
 
 
 def _surely(typed: list[str], hit: Hit) -> bool:

@@ -152,7 +152,7 @@ def prepare(
     Examples:
       dx2px prepare mimic3 mimic-iii/ --out mimic3.parquet --min-count 10
       dx2px prepare table stays.csv --out own.parquet --icd 9
-      dx2px prepare table stays.csv --out own.parquet --icd-diagnoses 10 --icd-procedures 9
+      dx2px prepare table stays.csv --out own.parquet --icd-procedures 9
       dx2px prepare omop cdm --out omop.parquet --engine postgresql://me@host/db
     """
     from dx2px.cohort import prepare as run
