@@ -11,7 +11,7 @@ import { learnTitles, titleOf } from "./titles.js";
 
 /** @type {[string, string[]][]} */
 const EXAMPLES = [
-  ["Kidney failure with sepsis", ["585.6", "427.5", "518.81", "995.92", "038.9"]],
+  ["Kidney failure with sepsis", ["585.6", "403.91", "427.5", "518.81", "995.92", "038.9"]],
   ["Heart attack", ["410.71", "414.01", "428.0", "427.31", "401.9", "250.00"]],
   ["Hip fracture after a fall", ["820.21", "733.00", "285.1", "401.9", "E885.9"]],
 ];
