@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dx2px import Model
 from dx2px.codes import (
     System,
     ancestors,
@@ -94,15 +95,37 @@ def test_a_family_belongs_to_a_wider_one() -> None:
             "Extraction of products of conception, extraperitoneal, high or low, open approach",
         ),
         ("icd10pcs:0DT[EJ]", "Resection of appendix or large intestine"),
-        ("icd10pcs:3E0[3456]36", "Introduction of nutritional substance into …, percutaneous approach"),
+        (
+            "icd10pcs:3E0[3456]36",
+            "Introduction of nutritional substance into central or peripheral artery or vein, percutaneous approach",
+        ),
         (
             "icd10pcs:0QS[6789BC]04",
-            "Reposition femoral shaft, lower femur or upper femur with internal fixation device, open approach",
+            "Reposition of femoral shaft, lower femur or upper femur with internal fixation device, open approach",
         ),
+        (
+            "icd10pcs:00Q+01Q",
+            "Repair of central nervous system and cranial nerves or peripheral nervous system",
+        ),
+        ("icd10pcs:01N[01234689ABCDFHQR]", "Release of peripheral nervous system"),
+        ("icd10pcs:02PAX+02PA[034]M", "Removal of device from heart"),
+        (
+            "icd10pcs:027[FGHJ][34]",
+            "Dilation of aortic, mitral, pulmonary or tricuspid valve, percutaneous approach",
+        ),
+        ("icd10pcs:0FBG[034]ZZ", "Excision of pancreas"),
+        ("icd10pcs:GZ5[023]+GZC", "Biofeedback or individual psychotherapy"),
     ],
 )
 def test_the_title_says_what_the_codes_share(code: str, text: str) -> None:
     assert title(code).text == text
+
+
+def test_every_family_of_the_packages_model_has_a_readable_title() -> None:
+    codes = Model.load(answer_in="icd10pcs").files.procedures
+    titles = [title(code).text for code in codes]
+    assert not [text for text in titles if "…" in text or len(text) < 10 or "  " in text]
+    assert len(set(titles)) > 0.96 * len(codes)
 
 
 def test_a_family_has_a_side_and_axes_to_complete() -> None:

@@ -5,7 +5,6 @@ from dx2px.codes.catalogue import dictionary, is_listed
 from dx2px.codes.equivalence import Equivalence, equivalence, nearest
 from dx2px.codes.families import (
     family,
-    family_title,
     holds,
     hull,
     is_family,
@@ -15,6 +14,7 @@ from dx2px.codes.families import (
     open_axes,
     read_family,
 )
+from dx2px.codes.family_titles import family_title
 from dx2px.codes.repair import Repair, explain, looks_dotted, looks_numeric, repair
 from dx2px.codes.search import Hit, find
 from dx2px.codes.shown import Notation, shown_code

@@ -10,7 +10,6 @@ wherever a code goes.
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import product
 
@@ -23,17 +22,11 @@ from dx2px.errors import CodeError
 _PLACE = re.compile(r"[0-9A-HJ-NP-Z]|\[[0-9A-HJ-NP-Z]+\]|-")
 _PATTERN = re.compile(rf"(?:{_PLACE.pattern}){{3,7}}")
 _JOIN = "+"
-_OPEN = "…"
 _LENGTH = 7  # characters of a code
 _SIDES = frozenset({"right", "left", "bilateral"})
 _PART = 4  # characters up to the body part
 _ANY = "-"
 _MOST = 8  # characters in brackets
-_READ = 150  # titles, at most, that a family's title is made from
-_NAMED = 3  # alternatives that a title names
-_DEVICE_OR_APPROACH = re.compile(
-    r" (?:with|using) .*$|, [^,]*Approach.*$|, (?:Via|Percutaneous|Open|External)\b.*$"
-)
 
 Pattern = tuple[str, ...]  # for each place, the characters it may have
 
@@ -143,82 +136,10 @@ def open_axes(code: str) -> tuple[str, ...]:
     differ = [name for place, name in enumerate(names, 3) if len({one[place] for one in codes}) > 1]
     if len({one[_PART - 1] for one in codes}) == 1:
         return tuple(differ)
-    titles = {_without_side(dictionary(System.ICD10PCS)[one]) for one in codes}
+    titles = {without_side(dictionary(System.ICD10PCS)[one]) for one in codes}
     places = {one[: _PART - 1] + one[_PART:] for one in codes}
     sided = ["side"] if len(titles) < len(codes) else []
     return (*sided, *differ[len(titles) == len(places) :])
-
-
-@lru_cache(maxsize=1 << 12)
-def family_title(code: str) -> str | None:
-    """What the titles of a family's codes share: "Replacement of knee joint"; None if it has no listed code.
-
-    Where they differ, the title names up to three alternatives, or has "…"; sides are left out.
-    """
-    listed = members(code)
-    if not listed:
-        return None
-    step = max(1, len(listed) // _READ)
-    titles: dict[str, list[str]] = {}
-    for one in (split(listed_code)[1] for listed_code in listed[::step]):
-        titles.setdefault(one[:_PART], []).append(_without_side(dictionary(System.ICD10PCS)[one]))
-    if (
-        max(len(_pattern(part)) for part in split(code)[1].split(_JOIN)) <= _PART
-    ):  # it names no more than body parts
-        every = [
-            _common([_DEVICE_OR_APPROACH.sub("", one) for one in part], brief=True)
-            for part in titles.values()
-        ]
-    else:
-        every = [one for part in titles.values() for one in part]
-    return _plain(_common(every)) or None
-
-
-def _common(titles: Sequence[str], brief: bool = False) -> str:
-    """What all titles have, in order; between, the alternatives, which `brief` leaves out after the first phrase."""
-    every = [_tokens(title) for title in dict.fromkeys(titles)]
-    shared = every[0]
-    for title in every[1:]:
-        blocks = SequenceMatcher(None, shared, title, autojunk=False).get_matching_blocks()
-        shared = [token for block in blocks for token in shared[block.a : block.a + block.size]]
-    between = [_gaps(title, shared) for title in every]
-    words: list[str] = []
-    for place in range(len(shared) + 1):
-        texts = {gaps[place] for gaps in between}
-        words.append(_OPEN if brief and len(texts) > 1 and "," in words else _alternatives(texts))
-        words += shared[place : place + 1]
-    return _tidied(words)
-
-
-def _gaps(title: Sequence[str], shared: Sequence[str]) -> list[str]:
-    """What a title has before each shared token, and after the last."""
-    gaps, start = [], 0
-    for token in shared:
-        end = title.index(token, start)
-        gaps.append(" ".join(title[start:end]))
-        start = end + 1
-    return [*gaps, " ".join(title[start:])]
-
-
-def _alternatives(texts: set[str]) -> str:
-    if "" in texts:
-        return ""
-    named = sorted(texts)
-    if len(named) > _NAMED or any("," in one for one in named):
-        return _OPEN
-    return f"{', '.join(named[:-1])} or {named[-1]}" if len(named) > 1 else named[0]
-
-
-def _tidied(words: Sequence[str]) -> str:
-    """As a phrase; of what follows the first comma, open phrases are dropped."""
-    text = re.sub(r" +", " ", " ".join(words)).replace(" ,", ",")
-    first, *rest = (phrase.strip() for phrase in text.split(","))
-    kept = [first, *(phrase for phrase in rest if phrase and _OPEN not in phrase)]
-    return re.sub(r"(?: (?:with|of|into|using|to|from|and))+$", "", ", ".join(kept)).strip(" ,")
-
-
-def _tokens(title: str) -> list[str]:
-    return title.replace(",", " ,").split()
 
 
 def _pattern(text: str) -> Pattern:
@@ -264,17 +185,11 @@ def _trimmed(pattern: Pattern) -> Pattern:
     return shorter
 
 
-def _without_side(title: str) -> str:
+def without_side(title: str) -> str:
+    """A title without right, left and bilateral."""
     return " ".join(word for word in title.split() if word.lower().strip(",") not in _SIDES)
 
 
 def _sides_of(code: str) -> set[str]:
     words = {word.lower().strip(",") for word in dictionary(System.ICD10PCS)[split(code)[1]].split()}
     return words & _SIDES
-
-
-def _plain(title: str) -> str:
-    """In lower case but for the first letter and abbreviations."""
-    words = [word if any(mark.isupper() for mark in word[1:]) else word.lower() for word in title.split()]
-    text = " ".join(words)
-    return text[:1].upper() + text[1:]

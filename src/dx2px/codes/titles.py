@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from dx2px.codes.ancestors import ancestors, chapter_titles
 from dx2px.codes.catalogue import dictionary
-from dx2px.codes.families import family_title, is_family
+from dx2px.codes.families import is_family
+from dx2px.codes.family_titles import family_title
 from dx2px.codes.headings import heading_title
 from dx2px.codes.systems import System
 from dx2px.codes.text import dotted, split
