@@ -104,6 +104,17 @@ def test_complete_counts_what_is_coded(evidence_folder: Path) -> None:
     assert coded not in [one["code"] for one in result.structured_content["recommendations"]]
 
 
+def test_the_system_of_the_answer_is_chosen_as_over_http() -> None:
+    from dx2px.answers.shipped import model_path
+    from dx2px.service.answers import Answers
+    from dx2px.service.model_context import build_server
+
+    asks = ({"diagnoses": ["M17.11"], "top": 1, **more} for more in ({}, {"answer_in": "icd9pcs"}))
+    _, results = asked(build_server(Answers.load(model_path())), *(("recommend", ask) for ask in asks))
+    codes = [result.structured_content["recommendations"][0]["code"] for result in results]
+    assert codes == ["icd10pcs:0SR[CDTUVW]", "icd9pcs:8154"]
+
+
 def test_a_missing_extra_is_named() -> None:
     blocked = "import sys; sys.modules['mcp'] = None; from dx2px.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", blocked, "mcp"], capture_output=True, text=True, check=False)

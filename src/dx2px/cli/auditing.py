@@ -137,6 +137,9 @@ def _remark_on(found: FileAudit, drg: DrgCounts | None) -> None:
     if counts.stays_without_answer:
         skipped = counted(counts.stays_without_answer, "stay")
         remark(f"Not audited, because the model can use none of their diagnoses: {skipped}.")
+        remark(
+            "Stays in files are not translated: diagnoses of an ICD version that the model lacks are unknown to it."
+        )
     remark(
         f"Unknown diagnoses: {counts.backed_off_diagnoses:,} replaced by known codes of the same heading, "
         f"{counts.unknown_diagnoses:,} left out. Unknown procedures, not audited: {counts.unknown_procedures:,}."

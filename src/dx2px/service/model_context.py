@@ -73,10 +73,12 @@ def _find(answers: Answers, body: FindRequest) -> dict[str, Any]:
 
 
 def _recommend(answers: Answers, body: schemas.RecommendRequest) -> dict[str, Any]:
+    answers = answers.answering(body.diagnoses, body.answer_in)
     return answers.recommend(body.diagnoses, body.top, body.coverage, body.map, **_facts(body))
 
 
 def _explain(answers: Answers, body: schemas.ExplainRequest) -> dict[str, Any]:
+    answers = answers.answering(body.diagnoses, body.answer_in)
     many = body.top, body.coverage, body.map, body.plan
     return answers.explain(body.diagnoses, body.procedures, *many, **_facts(body))
 
