@@ -21,7 +21,7 @@ from dx2px.errors import Dx2pxError, InputError
 
 if TYPE_CHECKING:
     from dx2px.cohort import KindSummary, Summary
-    from dx2px.lab.benchmark import Job
+    from dx2px.lab.benchmark import Failure, Job
     from dx2px.lab.benchmark.tables import Row
     from dx2px.lab.experiment import CohortSpec, Experiment
 
@@ -72,22 +72,29 @@ def results(
 
 def run_missing(experiment: Experiment, data: Path, cohorts: Path, workers: int, out: Path) -> list[str]:
     """Make the cohorts that are needed and run all jobs without a result; returns what could not be done."""
-    problems = []
-    everything = [job for some in plans(experiment, out, cohorts).values() for job in some]
-    waiting = {job.name for job in everything if job.result() is None}
+    waiting = {job.name for job in missing(experiment, out, cohorts)}
     described = kept_cohorts(out)
+    absent: dict[str, str] = {}
     for spec in experiment.cohorts:
         if spec.name not in waiting and spec.name in described:
             continue
         try:
             make_cohort(spec, data, cohorts)
         except InputError as error:
-            problems.append(str(error))
-            everything = [job for job in everything if job.name != spec.name]
+            absent[spec.name] = str(error)
         else:
             summarise(experiment, spec, cohorts, out)
-    failures = run_jobs(everything, workers, "results")
-    return problems + [f"{failure.job.title}: {failure.reason}." for failure in failures]
+    failures: list[Failure] = []
+    # The trials of tuned rows come one after another, and then their folds: ask again until nothing is left.
+    while not failures and (jobs := [j for j in missing(experiment, out, cohorts) if j.name not in absent]):
+        failures = run_jobs(jobs, workers, "results")
+    return [*absent.values(), *(f"{failure.job.title}: {failure.reason}." for failure in failures)]
+
+
+def missing(experiment: Experiment, out: Path, cohorts: Path) -> list[Job]:
+    """The jobs without a result, as far as they are known."""
+    planned = [job for some in plans(experiment, out, cohorts).values() for job in some]
+    return [job for job in planned if job.result() is None]
 
 
 def make_cohort(spec: CohortSpec, data: Path, cohorts: Path) -> None:
@@ -141,7 +148,10 @@ def kept_cohorts(out: Path) -> dict[str, Any]:
 
 def plans(experiment: Experiment, out: Path, cohorts: Path = Path()) -> dict[str, list[Job]]:
     """All jobs, by part: the groups of cohorts, then the sweeps."""
-    parts = {group: experiment.jobs(group, cohorts, out) for group in experiment.groups}
+    parts = {
+        group: experiment.trial_jobs(group, cohorts, out) + experiment.jobs(group, cohorts, out)
+        for group in experiment.groups
+    }
     sweeps = experiment.sweep_jobs(cohorts, out)
     return parts | {"sweeps": [job for by in sweeps.values() for some in by.values() for job in some]}
 
@@ -315,7 +325,7 @@ def missing_markdown(jobs: Sequence[Job]) -> str:
     for job in jobs:
         if job.result() is None:
             by_method = missing.setdefault(job.name, {})
-            by_method[job.method] = by_method.get(job.method, 0) + 1
+            by_method[job.row] = by_method.get(job.row, 0) + 1
     if not missing:
         return "All planned folds have been run.\n"
     parts = (

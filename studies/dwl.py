@@ -97,7 +97,8 @@ class Study:
     def __init__(self, pairs: Pairs, config: DwlConfig) -> None:
         self.pairs, self.config = pairs, config
         self.stays = sparse.hstack(incidences(pairs.task.cohort, pairs.task.training), format="csr")
-        self.start = torch.cat(learn_word2vec(config.word2vec, pairs.task)).double().numpy()
+        *_, learned = learn_word2vec(config.word2vec, pairs.task)
+        self.start = torch.cat(learned).double().numpy()
         self.table: Doubles | None = None  # the vectors of the table's DWL
 
     def show(self, name: str, X: Doubles, rest: Sequence[str]) -> None:

@@ -279,6 +279,54 @@ def test_training_options_reach_the_model(folder: Path, tmp_path: Path) -> None:
     assert {array["dtype"] for array in record["arrays"].values()} == {"float16"}
 
 
+def test_tune_chooses_on_validation_keeps_its_trials_and_says_so(
+    ask: Callable[..., Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search of two trials, of which a run that goes on repeats none."""
+    for name, values in {
+        "RATES": (0.001, 0.03),
+        "STARTS": (0.1,),
+        "LOWER_STARTS": (0.1,),
+        "EPOCHS": 6,
+    }.items():
+        monkeypatch.setattr(f"dx2px.methods.tuning.{name}", values)
+    words = [
+        "train",
+        folder / "C.parquet",
+        "--method",
+        "e+pooling",
+        "--dim",
+        "16",
+        "--threads",
+        "1",
+        "--tune",
+    ]
+    words += ["--out", tmp_path / "m"]
+    first = ask(*words)
+    assert first.returncode == 0, first.stderr
+    tried = json.loads((tmp_path / "m.tuning.json").read_text())["tried"]
+    assert [one["trial"]["lr"] for one in tried] == [0.001, 0.03]
+    assert tried[1]["f1"] > tried[0]["f1"]
+    settings = json.loads((tmp_path / "m" / "config.json").read_text())["settings"]
+    assert (settings["adam"]["lr"], settings["init"]["scale"], settings["kept"]) == (0.03, 0.1, "best")
+    card = (tmp_path / "m" / "MODEL_CARD.md").read_text()
+    assert (
+        "chosen by the mean of F1@1, 3, 5 and 10 on the validation stays: learning rate 0.03, start 0.1"
+        in card
+    )
+    monkeypatch.setattr("dx2px.cli.tuning._f1", None)  # nothing is tried again
+    again = ask(*words, "--resume")
+    assert again.returncode == 0, again.stderr
+    assert "Chosen on validation: learning rate 0.03, start 0.1." in again.stderr
+    for options, sentence in (
+        (["--lr", "1"], "--lr has no effect on --tune, which chooses on validation"),
+        (["--method", "coupling"], "coupling has nothing to tune"),
+    ):
+        refused = ask(*words, "--overwrite", *options)
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert sentence in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

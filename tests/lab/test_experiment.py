@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,13 +21,12 @@ def test_the_project_s_own_plans_every_method_with_ten_folds_but_where_it_says()
     experiment = load_experiment(ROOT / "experiments" / "results.toml")
     assert set(experiment.config.methods) == set(METHODS)
     for group in ("nhds", "synthetic"):
-        counts = Counter((job.name, job.method) for job in experiment.jobs(group, Path("c"), Path("r")))
-        fewer = {pair: number for pair, number in counts.items() if number != 10}
-        assert len(counts) == 3 * len(METHODS)
-        assert {(name.split("_")[1], method) for name, method in fewer} == {
-            ("large", "dwl"),
-            ("large", "gwl"),
-        }
+        counts = Counter((job.name, job.row) for job in experiment.jobs(group, Path("c"), Path("r")))
+        fewer = {(name.split("_")[1], row): number for (name, row), number in counts.items() if number != 10}
+        assert {row for _, row in counts} == {*METHODS, "dwl, by distance"} | {row for _, row in fewer}
+        slow = {("large", row): 1 for row in ("dwl", "gwl", "dwl, by distance")}
+        longer = {(size, "dwl, 5 epochs"): 1 for size in ("small", "medium")}
+        assert fewer == (slow | longer if group == "nhds" else slow)
     sweeps = experiment.sweep_jobs(Path("c"), Path("r"))
     assert {over: tuple(by) for over, by in sweeps.items()} == dict(GRIDS)
 
@@ -40,6 +40,28 @@ def test_runs_are_kept_by_group_and_those_of_sweeps_together() -> None:
     swept = experiment.sweep_jobs(Path("c"), Path("r"))["dim"][20][0]
     assert swept.folder == Path("r/sweeps")
     assert swept.id == ("nhds_small", "e+sa+ma", 0, 0, "dim 20")
+
+
+def test_a_tuned_row_tries_first_and_then_runs_every_fold_with_what_validation_chose(
+    keep: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "e.toml"
+    file.write_text(
+        HEAD.replace('"popularity"]', '"popularity", "bpr"]\nfolds = 3')
+        + '[tuned]\nmethods = ["bpr"]\n[[cohort]]\nname = "a"\ngroup = "g"\ndata = "d"\npreset = "small"\n'
+    )
+    experiment = load_experiment(file)
+    f1 = {(0.001, 0.1): 20.0, (0.003, 0.1): 30.0, (0.01, 0.1): 10.0, (0.003, 0.3): 29.0, (0.003, 0.03): 28.0}
+    for found in f1.values():
+        [job] = [one for one in experiment.trial_jobs("g", Path("c"), tmp_path) if one.result() is None]
+        assert not [one for one in experiment.jobs("g", Path("c"), tmp_path) if one.remark]
+        keep(job, validation={"top": {"5": {"f1": found}}})
+    tuned = [job for job in experiment.jobs("g", Path("c"), tmp_path) if job.remark]
+    assert [(job.row, job.split.fold) for job in tuned] == [("bpr, tuned", fold) for fold in range(3)]
+    assert {(job.model["lr"], job.model["start"]) for job in tuned} == {(0.003, 0.1)}
+    assert tuned[0].result() is not None  # the trial that won
+    kept = {job.id for job in experiment.trial_jobs("g", Path("c"), tmp_path)} | {tuned[0].id}
+    assert kept == tuned[0].store.records().keys()
 
 
 @pytest.mark.parametrize(

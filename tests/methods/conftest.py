@@ -35,7 +35,7 @@ QUICK: Mapping[str, Callable[[], Recommender]] = {
     "popularity": Popularity,
     "cooccurrence": Cooccurrence,
     "word2vec": lambda: Word2Vec(WORD2VEC),
-    "bpr": lambda: Bpr(BprConfig((0.0, 1e-3), dim=16, lr=0.01, epochs=60, batch_size=50)),
+    "bpr": lambda: Bpr(BprConfig(ridges=(0.0, 1e-3), dim=16, lr=0.01, epochs=60, batch_size=50)),
     "dwl": lambda: Dwl(DwlConfig(topics=3, updates=6, iterations=5, batch_size=50, word2vec=WORD2VEC)),
     "gwl": lambda: Gwl(GwlConfig(rounds=4, epochs=40, lr=0.01)),
     "linear": Linear,

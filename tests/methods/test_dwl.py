@@ -11,11 +11,13 @@ import pytest
 import torch
 from scipy import sparse
 
+from dx2px import InputError, ModelError
 from dx2px.cohort import Ragged
 from dx2px.methods.counts import incidence
-from dx2px.methods.dwl import barycentre
+from dx2px.methods.dwl import DwlConfig, barycentre
 from dx2px.methods.dwl.barycentre import Kernel, barycentres
 from dx2px.methods.dwl.dwl import distilled_cost, laplacian_step, spread, summed_plans
+from dx2px.scoring.methods import scorer_of
 
 
 def cost(words: int = 12, seed: int = 0) -> np.ndarray:
@@ -139,3 +141,23 @@ def test_word2vecs_vectors_draw_together_a_little(fitted: Callable[..., Any]) ->
     kept = fitted("dwl").settings()["spread_kept"]
     assert 0.9 < kept < 1.0
     assert spread(np.array([[0.0, 1.0], [0.0, -1.0]])) == 1.0
+
+
+def test_the_rule_of_scoring_is_a_setting(fitted: Callable[..., Any]) -> None:
+    arrays = fitted("dwl").arrays()
+    stay = Ragged.from_lists([[3]])
+    apart = arrays["V"] - arrays["U"][3]
+    by_product = scorer_of("dwl", arrays, {"rule": "inner product"}).scores(stay)[0]
+    by_distance = scorer_of("dwl", arrays, {"rule": "euclidean"}).scores(stay)[0]
+    assert np.allclose(by_product, arrays["V"] @ arrays["U"][3], atol=1e-5)
+    assert np.allclose(by_distance, -np.linalg.norm(apart, axis=1), atol=1e-5)
+    assert np.array_equal(by_distance, scorer_of("dwl", arrays, {}).scores(stay)[0])  # models of before
+    with pytest.raises(ModelError, match="no rule of scoring 'taxicab'"):
+        scorer_of("dwl", arrays, {"rule": "taxicab"})
+    with pytest.raises(InputError, match="rules of scoring are inner product, cosine, euclidean"):
+        DwlConfig(rule="taxicab")
+
+
+def test_epochs_instead_of_updates_are_whole_passes() -> None:
+    assert DwlConfig().updates_for(1_000) == 110
+    assert DwlConfig(epochs=5).updates_for(1_000) == 5 * 4  # batches of 256

@@ -89,7 +89,7 @@ def train(
         int | None,
         typer.Option(
             help="Number of passes over the training stays.",
-            show_default="12; paper's models 25",
+            show_default="coupling 12, others 25",
             rich_help_panel=LEARNING,
         ),
     ] = None,
@@ -105,10 +105,27 @@ def train(
         float | None,
         typer.Option(
             help="Learning rate of Adam.",
-            show_default="0.004; paper's models 0.001",
+            show_default="coupling 0.004, others 0.001",
             rich_help_panel=LEARNING,
         ),
     ] = None,
+    start: Annotated[
+        float | None,
+        typer.Option(
+            help="Standard deviation of the vectors before learning: paper's models, bpr, word2vec.",
+            show_default="0.1",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
+    tune: Annotated[
+        bool,
+        typer.Option(
+            "--tune",
+            help="First choose learning rate, start and epochs on the validation stays: paper's models, bpr, word2vec. "
+            "About five runs.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = False,
     patience: Annotated[
         int | None,
         typer.Option(
@@ -203,6 +220,7 @@ def train(
       dx2px train C.parquet --out MODEL --resume
       dx2px train C.parquet --out MODEL --overwrite
       dx2px train C.parquet --out PAPER --method e+sa+ma --epochs 25 --seed 1
+      dx2px train C.parquet --out PAPER --method e+sa+ma --tune
     """
     sleep_while_waiting()
     check_cohorts(cohort)
@@ -229,6 +247,7 @@ def train(
         "epochs": epochs,
         "batch_size": batch_size,
         "lr": lr,
+        "start": start,
         "patience": patience,
         "keep": keep.value,
         "device": device.value,
@@ -245,10 +264,16 @@ def train(
         refuse_options(_given(context, "keep"), "training with --patience, which always keeps the best epoch")
     run = Run(method, cohort, out, split, seed, threads, stream)
     options = {name: value for name, value in settings.items() if name in known}
+    notes = [card_notes(recipe)] if recipe is not None else []
+    if tune:
+        _check_tune(context, run)
+        from dx2px.cli.tuning import tuned
+
+        options, chosen = tuned(run, options)
+        notes.append(chosen)
     in_loop = issubclass(learner, LearnedModel)
     trained = run.in_loop(options) if in_loop else run.at_once(options)
-    if recipe is not None:
-        trained = replace(trained, notes=card_notes(recipe))
+    trained = replace(trained, notes="\n\n".join(notes))
     trained.save(out)
     show_metrics(trained.evaluate("test"), f"{method} on the test part")
     if in_loop:
@@ -261,6 +286,17 @@ def _check_free(out: Path, overwrite: bool, resume: bool) -> None:
     continued = resume and out.with_name(f"{out.name}.checkpoint").exists()
     if out.is_dir() and any(out.iterdir()) and not overwrite and not continued:
         raise InputError(f"{out} holds a model already: name another folder, or replace it with --overwrite.")
+
+
+def _check_tune(context: typer.Context, run: Run) -> None:
+    """An `InputError` if there is nothing to choose, or if an option says what is to be chosen."""
+    from dx2px.methods.tuning import OPTIONS, check_tunable
+    from dx2px.training.launch import launched
+
+    check_tunable(run.method)
+    refuse_options(_given(context, *OPTIONS, "keep", "stream"), "--tune, which chooses on validation")
+    if launched() is not None:
+        raise InputError("--tune is done by one process: start it without torchrun.")
 
 
 def _check_threads(threads: int | None) -> None:

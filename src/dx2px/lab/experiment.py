@@ -1,4 +1,4 @@
-"""A whole set of results as data: a TOML file that names cohorts, methods, folds and sweeps.
+"""A whole set of results as data: a TOML file that names cohorts, methods, folds, variants of methods and sweeps.
 
 Cohorts are identified by their fingerprints, so tables can be made from kept runs even where the stays are absent.
 """
@@ -6,14 +6,15 @@ Cohorts are identified by their fingerprints, so tables can be made from kept ru
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from dx2px.errors import InputError
 from dx2px.lab.benchmark import BenchmarkConfig, CohortId, Job, plan
 from dx2px.lab.benchmark.sweep import SweepConfig, plan_sweep
+from dx2px.lab.benchmark.tuned import TUNED, TunedRow
 from dx2px.training.recipe import record_of
 
 
@@ -27,7 +28,7 @@ class CohortSpec:
     file: str | None = None  # of NHDS, inside the folder of the data
     min_count: int = 1
     preset: str | None = None
-    run_folds: Mapping[str, int] = field(default_factory=dict)  # methods that run fewer folds here
+    run_folds: Mapping[str, int] = field(default_factory=dict)  # rows of tables that have fewer folds here
 
     def __post_init__(self) -> None:
         if (self.file is None) == (self.preset is None):
@@ -39,13 +40,24 @@ class CohortSpec:
 
 
 @dataclass(frozen=True)
+class VariantSpec:
+    """A row of its own for a method with other settings; `remark` tells it from the method's usual row."""
+
+    method: str
+    remark: str
+    model: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Experiment:
-    """Benchmarks by group, and sweeps."""
+    """Benchmarks by group, and sweeps. The `tuned` methods have a second row, with settings that validation chose."""
 
     config: BenchmarkConfig
     cohorts: tuple[CohortSpec, ...]
     sweeps: tuple[tuple[CohortSpec, SweepConfig], ...]
     against: str
+    variants: tuple[VariantSpec, ...] = ()
+    tuned: tuple[str, ...] = ()
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -53,11 +65,32 @@ class Experiment:
         return tuple(dict.fromkeys(cohort.group for cohort in self.cohorts))
 
     def jobs(self, group: str, cohorts: Path, results: Path) -> list[Job]:
-        """The runs of a group."""
-        specs = {spec.name: spec for spec in self.cohorts if spec.group == group}
-        jobs = plan([_id(spec, cohorts) for spec in specs.values()], self.config, results / group)
-        fewer = {name: spec.run_folds for name, spec in specs.items()}
-        return [job for job in jobs if job.split.fold < fewer[job.name].get(job.method, self.config.folds)]
+        """The runs of a group, the rows of a method together; of a tuned row once its settings are chosen."""
+        found = [job for spec in self._of(group) for job in self._planned(spec, cohorts, results)]
+        order = {method: place for place, method in enumerate(self.config.methods)}
+        return sorted(found, key=lambda job: (job.split.fold, order[job.method]))
+
+    def trial_jobs(self, group: str, cohorts: Path, results: Path) -> list[Job]:
+        """The trials that lead to the settings of the tuned rows, as far as they are known."""
+        rows = (row for spec in self._of(group) for row in self._tuned(spec, cohorts, results))
+        return [job for row in rows for job in row.trials()]
+
+    def _tuned(self, spec: CohortSpec, cohorts: Path, results: Path) -> list[TunedRow]:
+        return [TunedRow(_id(spec, cohorts), method, self.config, results / TUNED) for method in self.tuned]
+
+    def _of(self, group: str) -> list[CohortSpec]:
+        return [spec for spec in self.cohorts if spec.group == group]
+
+    def _planned(self, spec: CohortSpec, cohorts: Path, results: Path) -> Iterator[Job]:
+        cohort, out = _id(spec, cohorts), results / spec.group
+        plans = [plan([cohort], self.config, out)]
+        for one in self.variants:
+            config = replace(self.config, methods=(one.method,), model=one.model, remark=one.remark)
+            plans.append(plan([cohort], config, out))
+        plans += [row.folds() for row in self._tuned(spec, cohorts, results)]
+        for job in (job for jobs in plans for job in jobs):
+            if job.split.fold < spec.run_folds.get(job.row, self.config.folds):
+                yield job
 
     def sweep_jobs(self, cohorts: Path, results: Path) -> dict[str, dict[float, list[Job]]]:
         """The runs of each sweep, by its setting and the value of it."""
@@ -75,7 +108,10 @@ def load_experiment(path: str | os.PathLike[str]) -> Experiment:
         settings = record["benchmark"] | {"methods": tuple(record["benchmark"]["methods"])}
         cohorts = tuple(CohortSpec(**entry) for entry in record["cohort"])
         sweeps = tuple(_sweep(entry, cohorts) for entry in record.get("sweep", []))
-        return Experiment(BenchmarkConfig(**settings), cohorts, sweeps, record["compare"]["against"])
+        variants = tuple(VariantSpec(**entry) for entry in record.get("variant", []))
+        tuned = tuple(record.get("tuned", {}).get("methods", []))
+        against = record["compare"]["against"]
+        return Experiment(BenchmarkConfig(**settings), cohorts, sweeps, against, variants, tuned)
     except (KeyError, TypeError) as error:
         raise InputError(f"{file} is not an experiment: {error}.") from None
 

@@ -13,7 +13,7 @@ procedure; λ from the grid, by validation; Adam, batch size and epochs as for t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -21,41 +21,35 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding, embedding_bag, softplus
 
-from dx2px.methods.baseline import Baseline, Fitted, Task
-from dx2px.methods.initial import InitConfig, initial, vectors
+from dx2px.methods.baseline import Fitted, Task
+from dx2px.methods.initial import initial
 from dx2px.methods.negatives import sample_negatives
 from dx2px.methods.trials import Trial, choose
+from dx2px.methods.vectors import Epochs, VectorBaseline, VectorConfig, kept_vectors
 from dx2px.ragged import Ragged
 from dx2px.scoring.segments import Floats
 from dx2px.training.batch import Batch
 from dx2px.training.batches import Batches
 
 
-@dataclass(frozen=True)
-class BprConfig:
+@dataclass(frozen=True, kw_only=True)
+class BprConfig(VectorConfig):
     """`ridges` is the grid that validation chooses λ from."""
 
     ridges: tuple[float, ...] = (0.0, 1e-5, 1e-4, 1e-3)
-    dim: int = 200
-    lr: float = 0.001
-    batch_size: int = 300
-    epochs: int = 25
-    init: InitConfig = field(default_factory=InitConfig)
 
 
-class Bpr(Baseline):
+class Bpr(VectorBaseline):
     """Ranks recorded procedures above others, pair by pair."""
 
     method = "bpr"
-
-    def __init__(self, config: BprConfig | None = None) -> None:
-        self.config = config or BprConfig()
+    settings_class = BprConfig
 
     def _learn(self, task: Task) -> Fitted:
         def trials() -> Iterator[Trial[dict[str, Floats]]]:
             for ridge in self.config.ridges:
-                own = vectors(learn(self.config, task, ridge))
-                yield Trial({"ridge": ridge}, task.f1(own), own)
+                own, kept = kept_vectors(self.config, task, learn(self.config, task, ridge))
+                yield Trial({"ridge": ridge, **kept}, task.f1(own), own)
 
         choice = choose(trials(), task.say)
         own = choice.best.learned
@@ -64,8 +58,8 @@ class Bpr(Baseline):
         return Fitted(own, asdict(self.config) | {"seed": task.seed} | chosen)
 
 
-def learn(config: BprConfig, task: Task, ridge: float) -> tuple[Tensor, Tensor]:
-    """U and V after the last epoch."""
+def learn(config: BprConfig, task: Task, ridge: float) -> Epochs:
+    """U and V after each epoch."""
     U, V = (X.requires_grad_() for X in initial(task.sizes, config.dim, config.init, task.seed))
     adam = torch.optim.Adam((U, V), lr=config.lr, fused=True)
     batches = Batches(task.cohort, task.training, config.batch_size, task.seed)
@@ -75,7 +69,7 @@ def learn(config: BprConfig, task: Task, ridge: float) -> tuple[Tensor, Tensor]:
             negatives = sample_negatives(batch.procedures, task.sizes[1], seed=task.seed, step=batch.step)
             loss(U, V, batch, negatives, ridge).backward()  # type: ignore[no-untyped-call]
             adam.step()
-    return U.detach(), V.detach()
+        yield U.detach(), V.detach()
 
 
 def loss(U: Tensor, V: Tensor, batch: Batch, negatives: Ragged, ridge: float) -> Tensor:

@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag, softplus
 
 from dx2px.methods.baseline import Baseline, Fitted, Task
-from dx2px.methods.trials import Trial, choose
+from dx2px.methods.trials import Trial, best_epoch, choose
 from dx2px.ragged import Ragged
 from dx2px.scoring.scorer import BLOCK
 from dx2px.scoring.segments import Floats
@@ -105,17 +105,14 @@ class _Run:
 
     def trial(self) -> Trial[dict[str, Floats]]:
         """The epoch that did best on validation."""
-        best, best_epoch, best_f1 = _arrays(self.weights), 0, -1.0
+        best = best_epoch(self._epochs(), self.task.f1, self.config.patience)
+        return Trial({"loss": self.loss, "dropout": self.drop, "epoch": best.number}, best.f1, best.learned)
+
+    def _epochs(self) -> Iterator[dict[str, Floats]]:
         for epoch in range(self.config.epochs):
             for batch in self.batches.epoch(epoch):
                 self._step(batch)
-            arrays = _arrays(self.weights)
-            f1 = self.task.f1(arrays)
-            if f1 > best_f1:
-                best, best_epoch, best_f1 = arrays, epoch + 1, f1
-            elif epoch + 1 - best_epoch >= self.config.patience:
-                break
-        return Trial({"loss": self.loss, "dropout": self.drop, "epoch": best_epoch}, best_f1, best)
+            yield _arrays(self.weights)
 
     def _step(self, batch: Batch) -> None:
         s = blurred(self.weights, batch.diagnoses, self.drop, self.generator)  # (i, p)

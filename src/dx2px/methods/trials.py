@@ -1,8 +1,8 @@
-"""Choosing settings: try combinations, keep the best one, record them all."""
+"""Choosing on validation: combinations of settings, of which all are recorded, and the epoch to keep."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -30,6 +30,28 @@ class Choice(Generic[T]):
 
     best: Trial[T]
     tried: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class KeptEpoch(Generic[T]):
+    """What was learned after an epoch, counted from 1, and its validation F1."""
+
+    number: int
+    f1: float
+    learned: T
+
+
+def best_epoch(epochs: Iterable[T], f1: Callable[[T], float], patience: int) -> KeptEpoch[T]:
+    """The best epoch, the first of equals; learning stops after `patience` epochs without a better one."""
+    best: KeptEpoch[T] | None = None
+    for number, learned in enumerate(epochs, start=1):
+        found = f1(learned)
+        if best is None or found > best.f1:
+            best = KeptEpoch(number, found, learned)
+        elif number - best.number >= patience:
+            break
+    assert best is not None, "there is at least one epoch"
+    return best
 
 
 def choose(trials: Iterable[Trial[T]], say: Say) -> Choice[T]:

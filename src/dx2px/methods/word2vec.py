@@ -16,50 +16,44 @@ own model.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from dx2px.methods.baseline import Baseline, Fitted, Task
-from dx2px.methods.initial import InitConfig, initial, vectors
+from dx2px.methods.baseline import Fitted, Task
+from dx2px.methods.initial import initial
+from dx2px.methods.vectors import Epochs, VectorBaseline, VectorConfig, kept_vectors
 from dx2px.scoring.segments import Floats
 from dx2px.training.batch import Batch
 from dx2px.training.batches import Batches
 
 
-@dataclass(frozen=True)
-class Word2VecConfig:
+@dataclass(frozen=True, kw_only=True)
+class Word2VecConfig(VectorConfig):
     """Word2Vec's own k and noise; the rest as for the paper's model."""
 
     negatives: int = 5
     noise_power: float = 0.75
-    dim: int = 200
-    lr: float = 0.001
-    batch_size: int = 300
-    epochs: int = 25
-    init: InitConfig = field(default_factory=InitConfig)
 
 
-class Word2Vec(Baseline):
+class Word2Vec(VectorBaseline):
     """Skip-gram from diagnoses to procedures."""
 
     method = "word2vec"
-
-    def __init__(self, config: Word2VecConfig | None = None) -> None:
-        self.config = config or Word2VecConfig()
+    settings_class = Word2VecConfig
 
     def _learn(self, task: Task) -> Fitted:
-        own = vectors(learn(self.config, task))
-        settings = asdict(self.config) | {"seed": task.seed, "validation_f1": task.under_other_rules(own)}
-        return Fitted(own, settings)
+        own, kept = kept_vectors(self.config, task, learn(self.config, task))
+        found = {"seed": task.seed, "validation_f1": task.under_other_rules(own), **kept}
+        return Fitted(own, asdict(self.config) | found)
 
 
 @torch.no_grad()
-def learn(config: Word2VecConfig, task: Task) -> tuple[Tensor, Tensor]:
-    """U and V after the last epoch."""
+def learn(config: Word2VecConfig, task: Task) -> Epochs:
+    """U and V after each epoch."""
     U, V = initial(task.sizes, config.dim, config.init, task.seed)
     pi = noise(task.seen["popularity"], config.noise_power)
     U.grad, V.grad = torch.zeros_like(U), torch.zeros_like(V)
@@ -74,7 +68,7 @@ def learn(config: Word2VecConfig, task: Task) -> tuple[Tensor, Tensor]:
             U.grad[codes] = slope @ V
             torch.mm(slope.T, rows, out=V.grad)
             adam.step()
-    return U, V
+        yield U, V
 
 
 def noise(popularity: Floats, power: float) -> Tensor:

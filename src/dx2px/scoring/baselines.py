@@ -136,6 +136,18 @@ RULES: Mapping[str, type[VectorScorer]] = MappingProxyType(
 )
 
 
+class RuleScorer:
+    """The rule that a model's settings name; models from before they named one used the distance."""
+
+    @staticmethod
+    def of(arrays: Arrays, settings: Mapping[str, Any]) -> VectorScorer:
+        """The scorer of that rule."""
+        rule = settings.get("rule", "euclidean")
+        if rule not in RULES:
+            raise ModelError(f"The model cannot be used: there is no rule of scoring {rule!r}.")
+        return RULES[rule](arrays)
+
+
 class LinearScorer(PopularityScorer):
     """Log odds: b_p + Σ_d W_dp."""
 

@@ -150,7 +150,7 @@ declare(
     Method(
         name="dwl",
         arrays={**SEEN, **VECTORS},
-        scorer="dx2px.scoring.baselines:EuclideanScorer",
+        scorer="dx2px.scoring.baselines:RuleScorer",
         explains="transport",
         learner="dx2px.methods.dwl:Dwl",
     )

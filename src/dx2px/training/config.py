@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Self
 
@@ -51,18 +52,8 @@ class LoopConfig(ABC):
     adam: AdamConfig = field(default_factory=AdamConfig)
 
     def __post_init__(self) -> None:
-        limits = {"epochs": self.epochs, "batch size": self.batch_size, "patience": self.patience}
-        problems = [
-            f"{name} must be at least 1, not {value}"
-            for name, value in limits.items()
-            if value is not None and value < 1
-        ]
-        if not 0 <= self.seed < 2**63:
-            problems.append(f"seed must be a whole number from 0 to 2⁶³ − 1, not {self.seed}")
-        if not self.adam.lr > 0:
-            problems.append(f"learning rate must be positive, not {self.adam.lr}")
-        if problems:
-            raise InputError("training settings: " + "; ".join(problems) + ".")
+        least_one = {"epochs": self.epochs, "batch size": self.batch_size, "patience": self.patience}
+        check_training(least_one, self.adam.lr, self.seed)
 
     @property
     @abstractmethod
@@ -89,3 +80,18 @@ class LoopConfig(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return asdict(self)
+
+
+def check_training(least_one: Mapping[str, int | None], lr: float, seed: int = 0) -> None:
+    """Refuse settings that no method can learn with; `least_one` are numbers from 1 on, None where not set."""
+    problems = [
+        f"{name} must be at least 1, not {value}"
+        for name, value in least_one.items()
+        if value is not None and value < 1
+    ]
+    if not 0 <= seed < 2**63:
+        problems.append(f"seed must be a whole number from 0 to 2⁶³ − 1, not {seed}")
+    if not lr > 0:
+        problems.append(f"learning rate must be positive, not {lr}")
+    if problems:
+        raise InputError("training settings: " + "; ".join(problems) + ".")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dx2px.cohort import Cohort, Ragged
@@ -40,10 +40,16 @@ class Recommender(ABC):
     @classmethod
     def named(cls, method: str, **options: Any) -> Self:
         """The method of this name. Options that are not given, or None, have the method's defaults."""
-        given = [name for name, value in options.items() if value is not None]
-        if given:
-            raise InputError(f"The method {method} has no setting {', '.join(given)}.")
+        cls._given(method, options)
         return cls()
+
+    @classmethod
+    def _given(cls, method: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options that are not None; an error if the method has no such option."""
+        given = {name: value for name, value in options.items() if value is not None}
+        if unknown := sorted(given.keys() - cls.options):
+            raise InputError(f"The method {method} has no setting {', '.join(unknown)}.")
+        return given
 
     @classmethod
     def options_of(cls, method: str) -> frozenset[str]:

@@ -164,7 +164,7 @@ def test_the_paper_s_recipes_load(size: str) -> None:
     ("settings", "sentence"),
     [
         ({"methods": ("nonsense",)}, "There is no method 'nonsense'"),
-        ({"methods": ("bpr",), "model": {"dim": 3}}, "its variants and the default method only"),
+        ({"methods": ("linear",), "model": {"dim": 3}}, "linear has no setting dim"),
         ({"methods": ("e+sa",), "model": {"heads": -1}}, "heads must be at least 1, not -1"),
         ({"methods": ("e+ma",), "model": {"alpha": float("nan")}}, "at least 0 and finite, not nan"),
         ({"folds": 3, "run_folds": 4}, "Of 3 folds, 1 to 3 can be run, not 4"),

@@ -88,7 +88,7 @@ def verdicts(comparisons: Sequence[Comparison]) -> list[Verdict]:
 
 def _differences(jobs: Sequence[Job], method: str) -> Iterator[tuple[str, tuple[int, Rates]]]:
     """Against each other method: the number of shared folds, and (stays, cells)."""
-    folds = {name: _folds(jobs, name) for name in dict.fromkeys(job.method for job in jobs)}
+    folds = {name: _folds(jobs, name) for name in dict.fromkeys(job.row for job in jobs)}
     mine = folds.pop(method, {})
     for other, theirs in folds.items():
         shared = sorted(mine.keys() & theirs.keys())
@@ -98,7 +98,7 @@ def _differences(jobs: Sequence[Job], method: str) -> Iterator[tuple[str, tuple[
 
 def _folds(jobs: Sequence[Job], method: str) -> dict[int, Rates]:
     """The values of every test stay in each fold that has results."""
-    found = ((job.split.fold, job.hits()) for job in jobs if job.method == method)
+    found = ((job.split.fold, job.hits()) for job in jobs if job.row == method)
     return {fold: _values(metrics) for fold, metrics in found if metrics is not None}
 
 

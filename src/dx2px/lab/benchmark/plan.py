@@ -14,7 +14,7 @@ from dx2px.errors import InputError
 from dx2px.lab.benchmark.records import Record, RunId
 from dx2px.lab.benchmark.settings import configured, method_with, same_settings, unsaid
 from dx2px.lab.benchmark.store import RunStore
-from dx2px.scoring.methods import DEFAULT, METHODS, VARIANTS, Method, Settings, declared
+from dx2px.scoring.methods import METHODS, Method, Settings, declared
 from dx2px.scoring.metrics import Metrics
 from dx2px.training.run import SplitConfig
 
@@ -30,6 +30,7 @@ class BenchmarkConfig:
     seed: int = 0  # of the models: that of fold f is seed + f; the split is always the one of its own seed 0
     # Settings that differ from the method's defaults, by the names of its options: for sweeps.
     model: Mapping[str, Any] = field(default_factory=dict)
+    remark: str = ""  # what tables add to a method's name, such as "tuned"
 
     def __post_init__(self) -> None:
         if not self.methods:
@@ -38,10 +39,6 @@ class BenchmarkConfig:
             raise InputError("A method is named twice: name each once.")
         for name in self.methods:
             declared(name)  # says what is wrong
-        if self.model and set(self.methods) - {*VARIANTS, DEFAULT}:
-            raise InputError(
-                "Model settings apply to the paper's model, its variants and the default method only."
-            )
         for method in self.methods if self.model else ():
             method_with(method, self.model)  # says what is wrong with a setting, before any process starts
         if self.folds < 2:
@@ -82,6 +79,7 @@ class Job:
     seed: int
     model: Mapping[str, Any]
     folder: Path  # that keeps the result
+    remark: str = ""
 
     @property
     def name(self) -> str:
@@ -92,6 +90,11 @@ class Job:
     def method(self) -> str:
         """What the method is called."""
         return self.declaration.name
+
+    @property
+    def row(self) -> str:
+        """What the method is called in tables."""
+        return f"{self.method}, {self.remark}" if self.remark else self.method
 
     @property
     def label(self) -> str:
@@ -175,6 +178,7 @@ def plan(cohorts: Iterable[Path | CohortId], config: BenchmarkConfig, out: Path)
             seed=config.seed + fold,
             model=config.model,
             folder=out,
+            remark=config.remark,
         )
         for cohort in known
         for fold in range(config.run_folds or config.folds)

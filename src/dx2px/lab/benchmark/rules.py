@@ -11,7 +11,7 @@ from dx2px.lab.benchmark.plan import Job
 from dx2px.lab.benchmark.records import Record
 from dx2px.scoring.baselines import RULES
 
-OWN = {"word2vec": "inner product", "bpr": "inner product", "dwl": "euclidean", "gwl": "κ, of the cosine"}
+OWN = {"word2vec": "inner product", "bpr": "inner product", "dwl": "inner product", "gwl": "κ, of the cosine"}
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ def rules_of(jobs: Sequence[Job]) -> list[RuleRow]:
     """A row for each cohort and vector method that has results, in the order planned."""
     groups: dict[tuple[str, str], list[Record]] = {}
     for job in jobs:
-        if job.method in OWN and (result := job.result()) is not None:
-            groups.setdefault((job.name, job.method), []).append(result)
+        if job.row in OWN and (result := job.result()) is not None:
+            groups.setdefault((job.name, job.row), []).append(result)
     return [_row(cohort, method, results) for (cohort, method), results in groups.items()]
 
 

@@ -11,7 +11,11 @@ from dx2px.training.learned import LearnedModel
 from dx2px.training.recommender import Recommender
 
 # What runs did before a setting existed, where its default is something else.
-EARLIER: Mapping[str, Mapping[str, Any]] = {"coupling": {"model": {"decay": 0.0}}, "mlp": {"higher": []}}
+EARLIER: Mapping[str, Mapping[str, Any]] = {
+    "coupling": {"model": {"decay": 0.0}},
+    "mlp": {"higher": []},
+    "dwl": {"rule": "euclidean"},
+}
 
 
 def method_with(name: str, model: Mapping[str, Any]) -> Recommender:

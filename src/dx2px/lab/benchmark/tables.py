@@ -45,7 +45,7 @@ def rows_of(jobs: Sequence[Job]) -> list[Row]:
     for job in jobs:
         result = job.result()
         if result is not None:
-            groups.setdefault((job.name, job.method), []).append(result)
+            groups.setdefault((job.name, job.row), []).append(result)
     return [_row(cohort, method, results) for (cohort, method), results in groups.items()]
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 from numpy.typing import NDArray
 
 from dx2px.errors import InputError
+from dx2px.methods.initial import InitConfig
 from dx2px.methods.paper.network import PaperConfig
 from dx2px.methods.paper.settings import PaperTraining
 from dx2px.methods.paper.transport import TransportConfig
@@ -24,17 +25,21 @@ class PaperModel(LearnedModel):
     """E+Pooling, E+SA, E+MA or E+SA+MA, by `config.model.variant`. Scores are what eq 1 takes the sigmoid of."""
 
     config: PaperTraining
-    options: ClassVar[frozenset[str]] = OF_TRAIN | SELF_ATTENTION | MUTUAL_ATTENTION
+    options: ClassVar[frozenset[str]] = OF_TRAIN | {"start"} | SELF_ATTENTION | MUTUAL_ATTENTION
 
     @classmethod
     def named(cls, method: str, **options: Any) -> Self:
         """A variant, with some of the options of `dx2px train`."""
         penalties = {name: options.pop(name, None) for name in ("diagnosis_penalty", "procedure_penalty")}
-        entropy = options.pop("entropy", None)
+        entropy, start = options.pop("entropy", None), options.pop("start", None)
+        init = InitConfig() if start is None else InitConfig(scale=start)
         loop, model, run = loop_options(method, options, {"dim", "heads", "alpha", "pooling"})
         variant: Any = method
         training = PaperTraining(
-            model=PaperConfig(variant=variant, **model), transport=_transport(penalties, entropy), **loop
+            model=PaperConfig(variant=variant, **model),
+            init=init,
+            transport=_transport(penalties, entropy),
+            **loop,
         )
         return cls(training, **run)
 
