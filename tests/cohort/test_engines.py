@@ -409,7 +409,7 @@ def demo(folder: Path) -> Tables:
 @pytest.mark.parametrize(
     ("source", "folder", "settings"),
     [
-        ("mimic3", "mimic3demo", {"min_count": 2}),
+        ("mimic3", "mimic3demo", {"min_count": 5, "repeat_min_count": True}),
         ("mimic4", "mimic4demo/hosp", {"options": {"icd": "10"}}),
     ],
 )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import subprocess
 import sys
+from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -63,6 +65,7 @@ def run(
     path: Path,
     out: Path,
     min_count: int = 1,
+    repeat_min_count: bool = False,
     strict: bool = False,
     max_rejected: float = 0.25,
     **options: Any,
@@ -72,6 +75,7 @@ def run(
         path,
         out / "C.parquet",
         min_count=min_count,
+        repeat_min_count=repeat_min_count,
         strict=strict,
         max_rejected=max_rejected,
         options=SourceOptions(**options),
@@ -161,6 +165,69 @@ def test_thresholds_count_stays_with_both_kinds_once_and_drop_emptied_stays(tmp_
         1,
         7,
     )
+
+
+Stays = dict[str, tuple[list[str], list[str]]]
+
+
+def coded(folder: Path, stays_: Stays) -> Path:
+    """Stays as the tables of MIMIC-III."""
+    head = "ROW_ID,SUBJECT_ID,HADM_ID,SEQ_NUM,ICD9_CODE\n"
+    texts = [
+        head
+        + "".join(
+            f"1,1,{stay},{n},{code}\n" for stay, kinds in stays_.items() for n, code in enumerate(kinds[kind])
+        )
+        for kind in (0, 1)
+    ]
+    return write(folder, DIAGNOSES_ICD=texts[0], PROCEDURES_ICD=texts[1])
+
+
+def test_a_repeated_threshold_follows_a_chain_of_emptied_stays(tmp_path: Path) -> None:
+    """39.61 is rare, so stay 1 goes; so 428.0 is rare, so stay 2 goes; so 39.95 is rare, and stay 3 keeps 38.93."""
+    chain: Stays = {
+        "1": (["4280"], ["3961"]),
+        "2": (["4280"], ["3995"]),
+        "3": (["0389"], ["3995", "3893"]),
+        "4": (["0389"], ["3893"]),
+    }
+    folder = coded(tmp_path / "in", chain)
+    once = run("mimic3", folder, tmp_path, min_count=2)
+    assert stays(once) == {stay: chain[stay] for stay in "234"}
+    assert Cohort.load(once.path).provenance["settings"] == {"min_count": 2}
+    repeated = run("mimic3", folder, tmp_path, min_count=2, repeat_min_count=True)
+    assert stays(repeated) == {"3": (["0389"], ["3893"]), "4": (["0389"], ["3893"])}
+    assert (repeated.counts.rare, repeated.counts.emptied, repeated.counts.kept) == (5, 0, 4)
+    settings = Cohort.load(repeated.path).provenance["settings"]
+    assert settings == {"min_count": 2, "repeat_min_count": True}
+    with pytest.raises(CohortError, match="none keeps both"):
+        run("mimic3", folder, tmp_path, min_count=3, repeat_min_count=True)
+
+
+def test_a_repeated_threshold_gives_what_a_naive_loop_gives(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    dx, px = [f"{n}" for n in range(410, 440)], [f"{n}" for n in range(3601, 3631)]
+    drawn: Stays = {
+        str(stay): tuple(
+            [kind[n] for n in dict.fromkeys(rng.zipf(1.3, size) % 30)] for kind, size in ((dx, 2), (px, 1))
+        )
+        for stay in range(1, 301)
+    }
+    naive, rounds = drawn, 0
+    while True:
+        counts = Counter(code for kinds in naive.values() for code in kinds[0] + kinds[1])
+        left = {
+            stay: tuple([code for code in kind if counts[code] >= 16] for kind in kinds)
+            for stay, kinds in naive.items()
+        }
+        left = {stay: kinds for stay, kinds in left.items() if all(kinds)}
+        if left == naive:
+            break
+        naive, rounds = left, rounds + 1
+    assert rounds >= 3  # or one pass would do
+    folder = coded(tmp_path / "in", drawn)
+    assert stays(run("mimic3", folder, tmp_path, min_count=16, repeat_min_count=True)) == naive
+    assert len(stays(run("mimic3", folder, tmp_path, min_count=16))) > len(naive)
 
 
 def test_mimic4_versions(tmp_path: Path) -> None:

@@ -35,6 +35,10 @@ def prepare(
         ),
     ] = "duckdb",
     min_count: Annotated[int, typer.Option(help="Keep codes found in at least this many stays.")] = 1,
+    repeat_min_count: Annotated[
+        bool,
+        typer.Option("--repeat-min-count", help="Count again until every code left has --min-count stays."),
+    ] = False,
     icd: Annotated[
         IcdChoice | None,
         typer.Option(
@@ -188,6 +192,7 @@ def prepare(
             out,
             engine=engine,
             min_count=min_count,
+            repeat_min_count=repeat_min_count,
             options=options,
             strict=strict,
             max_rejected=max_rejected,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,8 +106,18 @@ def with_both_kinds(codes: Any) -> Any:
 
 def frequent(codes: Any, min_count: int) -> Any:
     """The codes that occur in at least `min_count` of these stays."""
-    counts = codes.group_by("code_id").agg(stays=codes.count())
+    counts = stays_by_code(codes)
     return _with_key(codes, "code_id", counts.filter(counts.stays >= min_count))
+
+
+def stays_by_code(codes: Any) -> Any:
+    """The number of stays that have each code."""
+    return codes.group_by("code_id").agg(stays=codes.count())
+
+
+def without(codes: Any, dropped: Collection[int]) -> Any:
+    """The codes but for those with these numbers."""
+    return codes.filter(codes.code_id.notin(sorted(dropped))) if dropped else codes
 
 
 def _with_key(codes: Any, key: str, chosen: Any) -> Any:

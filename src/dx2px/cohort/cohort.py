@@ -143,7 +143,7 @@ class Cohort:
         Args:
             frame: The table; with `procedures`, that of the diagnoses.
             settings: `procedures` (a second table), `options` (a `SourceOptions`: ICD version, column names),
-                `min_count`, `strict` and `max_rejected`, as for `prepare`.
+                `min_count`, `repeat_min_count`, `strict` and `max_rejected`, as for `prepare`.
 
         Raises:
             CohortError: The table cannot be read, too much of it is rejected, or no stay is left.

@@ -34,6 +34,7 @@ class Thresholds(TypedDict, total=False):
     """How much of a frame must be usable, as for `prepare`."""
 
     min_count: int
+    repeat_min_count: bool
     strict: bool
     max_rejected: float
 

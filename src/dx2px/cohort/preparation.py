@@ -37,6 +37,7 @@ from dx2px.cohort.sources.entries import Extract
 from dx2px.cohort.sources.files import FileTables
 from dx2px.cohort.sources.source_tables import Tables
 from dx2px.cohort.sources.warehouse import WarehouseTables
+from dx2px.cohort.thresholds import Threshold
 from dx2px.cohort.translation import PcsMap, Translation, read_maps, translate
 from dx2px.cohort.verdicts import (
     MALFORMED_LINE,
@@ -60,6 +61,7 @@ def prepare(
     *,
     engine: str = "duckdb",
     min_count: int = 1,
+    repeat_min_count: bool = False,
     options: SourceOptions | None = None,
     strict: bool = False,
     max_rejected: float = MAX_REJECTED,
@@ -76,6 +78,8 @@ def prepare(
         engine: `duckdb` for files on this machine, `spark`, or the URL of a database (`postgresql://…`,
             `bigquery://…`, `duckdb:///file.duckdb`).
         min_count: Keep codes that at least this many stays have.
+        repeat_min_count: Stays that lose all their codes of a kind are dropped, which can bring other codes below the
+            minimum count: count again until none is. Otherwise codes are counted once.
         options: ICD versions and column names, needed only where they cannot be guessed; corrections of codes.
         strict: Raise an error if more than 1 % of the entries are rejected, instead of a warning.
         max_rejected: Raise an error if more than this share of the entries is rejected. Entries that the source itself
@@ -93,8 +97,7 @@ def prepare(
     outputs = (Path(out), beside(Path(out), "rejects"))
     for written in outputs:
         check_place(written)
-    if min_count < 1:
-        raise CohortError(f"The minimum count must be at least 1, not {min_count}.")
+    threshold = Threshold(min_count, repeat_min_count)
     limits = Limits(max_rejected, strict)
     options = options or SourceOptions()
     options = replace(options, corrections=check_corrections(options.corrections))
@@ -109,7 +112,7 @@ def prepare(
                 extract = extract_entries(tables, options)
                 for written in outputs:
                     _check_not_read(tables, written)
-                job = _Job(source_name, Path(out), min_count, options, limits, say, opened, tables, maps)
+                job = _Job(source_name, Path(out), threshold, options, limits, say, opened, tables, maps)
                 return job.run(extract)
         finally:
             opened.close()
@@ -135,7 +138,7 @@ class _Job:
 
     source: str
     out: Path
-    min_count: int
+    threshold: Threshold
     options: SourceOptions
     limits: Limits
     say: Say
@@ -174,7 +177,7 @@ class _Job:
                 for batch in assembly.stay_batches(self.engine, stays, judged.codes):
                     sink.add(batch)
                 counts = self._counts(extract, judged, chosen, rejected, usable, verdicts, sink)
-                check_not_empty(counts, self.min_count)
+                check_not_empty(counts, self.threshold.min_count)
                 writer.describe(self._provenance(counts))
         if sink.shared_stays:
             warnings += (
@@ -197,7 +200,7 @@ class _Job:
             translated = self.engine.keep("translated", assembly.translated(wanted, lent))
         selected = self.engine.keep("selected", assembly.distinct_codes(translated))
         both = self.engine.keep("both", assembly.with_both_kinds(selected))
-        kept = self.engine.keep("kept", assembly.frequent(both, self.min_count))
+        kept = self.threshold.apply(self.engine, both)
         return _Chosen(wanted, translated, selected, both, kept)
 
     def _counts(
@@ -310,7 +313,7 @@ class _Job:
 
     def _provenance(self, counts: Counts) -> dict[str, Any]:
         said = {name: value for name, value in asdict(self.options).items() if value and name != "maps"}
-        settings = {"min_count": self.min_count, **said}
+        settings = {**self.threshold.settings, **said}
         return {"source": self.source, "settings": settings, "counts": asdict(counts)}
 
 
