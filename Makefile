@@ -62,9 +62,11 @@ bench: $(READY) ## Run the benchmarks and print their tables
 
 results: $(READY) ## Run what docs/results.md lacks (hours), then make its tables; DATA=…, JOBS=…
 	$(BIN)/python experiments/results.py --data $(DATA) --jobs $(JOBS)
+	$(BIN)/python studies/paper_table.py --write docs/paper.md
 
-tables: $(READY) ## Make all tables and figures of docs/results.md from the runs under results/
+tables: $(READY) ## Make all tables and figures of docs/results.md and docs/paper.md from the runs under results/
 	$(BIN)/python experiments/results.py --tables-only
+	$(BIN)/python studies/paper_table.py --write docs/paper.md
 
 confirm: $(READY) ## Confirm this version on stays that chose nothing: once per version (minutes); DATA=…
 	$(BIN)/python studies/confirm.py --data $(DATA)

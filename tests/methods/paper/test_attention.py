@@ -49,6 +49,23 @@ def test_a_single_diagnosis_has_all_the_weight_and_is_its_own_fusion(make_networ
     torch.testing.assert_close(network.fuse(alone, mu), network.U[[4, 7]])
 
 
+def test_one_head_still_has_the_second_layer(batch, make_network):
+    """docs/paper.md: with K = 1 eq 4 stays, so no weight exceeds another of its stay by more than exp(|b| tanh|B|)."""
+    network = make_network(PaperConfig("e+sa", dim=12, heads=1))
+    stay = torch.from_numpy(batch.diagnoses.row_of_entry)
+    code = torch.from_numpy(batch.diagnoses.values).long()
+    w = attention.segment_softmax(
+        attention.head_scores(network.U[code], network.A, network.a), stay, len(batch)
+    )
+    mu = network.significance(batch.diagnoses)
+    by_hand = attention.segment_softmax(network.b * torch.tanh(network.B[0] * w[:, 0]), stay, len(batch))
+    torch.testing.assert_close(mu, by_hand)
+    assert not torch.allclose(mu, w[:, 0])
+    limit = network.b.abs() * torch.tanh(network.B.abs())
+    for i in range(len(batch)):
+        assert mu[stay == i].log().max() - mu[stay == i].log().min() <= limit + 1e-12
+
+
 def test_softmax_survives_scores_that_overflow_the_exponential():
     x = torch.tensor([1000.0, 1000.0, -1000.0, 5.0])
     softmax = attention.segment_softmax(x, torch.tensor([0, 0, 0, 1]), 2)
