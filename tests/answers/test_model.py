@@ -155,8 +155,9 @@ def test_no_known_code_is_an_error_that_names_them(model: Model) -> None:
         model.recommend("37.22")
     with pytest.raises(InputError, match=r"did you mean 428\.0 Congestive heart failure"):
         model.recommend("congestive heart failure")
-    with pytest.raises(InputError, match="at least one code"):
-        model.recommend([])
+    for nothing in ([], "", [" "]):
+        with pytest.raises(InputError, match="at least one code"):
+            model.recommend(nothing)
     with pytest.raises(InputError, match="at least 1, not 0"):
         model.recommend(["428.0"], top=0)
 

@@ -149,8 +149,12 @@ def test_a_path_goes_before_a_name_and_what_is_neither_is_refused(
     monkeypatch.chdir(tmp_path)
     (tmp_path / DEFAULT).mkdir()
     assert model_path(DEFAULT) == Path(DEFAULT)
-    with pytest.raises(ModelError, match="no such folder"):
-        Model.load(model_path("elsewhere"))
+    with pytest.raises(
+        ModelError, match=r"no such folder.* package, which has nhds2010 and nhds2010-icd10\."
+    ):
+        Model.load("elsewhere")
+    with pytest.raises(ModelError, match=r"no such folder\.$"):
+        Model.load("else/where")  # no name
 
 
 def test_a_question_needs_neither_torch_nor_much_memory() -> None:

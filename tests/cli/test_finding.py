@@ -39,6 +39,23 @@ def test_nothing_found_is_not_an_error(ask: Callable[..., Any]) -> None:
     assert "No code matches 'qqqq'" in done.stderr
 
 
+def test_looking_for_nothing_is_a_mistake(ask: Callable[..., Any]) -> None:
+    done = ask("find", " ")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Write what to look for" in done.stderr
+
+
+def test_coded_procedures_that_cannot_be_used_are_said(ask: Callable[..., Any]) -> None:
+    done = ask("recommend", "820.21", "--coded", "99.04,585.6,79.355,hemodialysis,foo")
+    assert (
+        "4 of 5 coded procedures are unknown to the model and not used: 585.6, 79.355, hemodialysis, foo."
+        in done.stderr
+    )
+    assert "585.6 is a diagnosis (End stage renal disease), not a procedure." in done.stderr
+    assert "79.355 is in no list of codes: did you mean 79.35 Open reduction" in done.stderr
+    assert "'hemodialysis': did you mean 39.95 Hemodialysis?" in done.stderr
+
+
 def test_everyday_words_and_typing_mistakes_are_understood(ask: Callable[..., Any]) -> None:
     for words, code in (("heart attack", "410.71"), ("C-section", "74.1"), ("broken hip", "820.21")):
         assert code in ask("find", *words.split()).stdout.splitlines()[3]
@@ -67,6 +84,9 @@ def test_what_is_not_a_diagnosis_is_said_and_what_was_meant(ask: Callable[..., A
     longer = ask("recommend", "585.66")
     assert longer.returncode == 0
     assert "585.66 is in no list of codes: did you mean 585.6 End stage renal disease?" in longer.stderr
+    without_dot = ask("recommend", "410.71", "3607")  # as a diagnosis, 360.7 is in no list
+    assert "36.07 is a procedure (Insertion of drug-eluting coronary" in without_dot.stderr
+    assert "is a procedure" not in ask("recommend", "410.71", "410.0").stderr  # a heading, and not 41.00
     unfinished = ask("recommend", "585.6", "foo")  # a beginning of food and foot, but no word
     assert "1 of 2 diagnoses is unknown to the model and not used: foo." in unfinished.stderr
     assert "Read" not in unfinished.stderr

@@ -367,6 +367,14 @@ def test_wrong_input_gives_one_sentence(
     assert sentence in done.stderr
 
 
+def test_an_order_that_is_not_that_of_the_probabilities_is_explained(ask: Callable[..., Any]) -> None:
+    for words, crossed in ((["820.21", "--coded", "99.04"], True), (["410.71"], False)):
+        found = json.loads(ask("recommend", *words, "--json").stdout)["recommendations"]
+        likely = [one["probability"] for one in found]
+        assert (likely != sorted(likely, reverse=True)) == crossed
+        assert ("Ranked by score." in ask("recommend", *words).stderr) == crossed
+
+
 def test_a_method_that_does_not_exist_is_wrong_usage(folder: Path, ask: Callable[..., Any]) -> None:
     done = ask("train", folder / "C.parquet", "--out", folder / "m", "--method", "nonsense")
     assert done.returncode == 2

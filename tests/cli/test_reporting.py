@@ -72,7 +72,7 @@ def test_a_page_and_a_map_are_written_and_their_places_told(folder: Path, tmp_pa
         (["model", "absent.parquet", "--out", "r.html"], "absent.parquet"),
         (
             ["absent", "C.parquet", "--out", "r.html"],
-            "absent cannot be used as a model: there is no such folder.",
+            "absent cannot be used as a model: there is no such folder, and no model of this name",
         ),
         (
             ["model", "model/config.json", "--out", "r.html"],

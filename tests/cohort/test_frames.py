@@ -129,6 +129,20 @@ def test_there_and_back() -> None:
         assert again.patient_ids.to_pylist() == ["p", None]
 
 
+def test_canonical_codes_say_their_version_themselves() -> None:
+    lists = pd.DataFrame(
+        {
+            "diagnoses": [["icd9cm:428.0", "icd10cm:E119"], ["icd9cm:0389"]],
+            "procedures": [["icd9pcs:3995"], ["icd10pcs:5A1D70Z"]],
+        }
+    )
+    cohort = Cohort.from_pandas(lists)
+    assert cohort.diagnoses_of(0) == ("icd9cm:4280", "icd10cm:E119")
+    assert cohort.procedures_of(1) == ("icd10pcs:5A1D70Z",)
+    with pytest.raises(CohortError, match=r"options=SourceOptions\(icd='9'\)"):
+        Cohort.from_pandas(pd.DataFrame({"diagnoses": [["V10"]], "procedures": [["junk"]]}))
+
+
 def test_what_is_no_frame_is_one_sentence() -> None:
     with pytest.raises(CohortError, match=r"^A frame is an Arrow table"):
         Cohort.from_arrow(5)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from dx2px.answers.model import Model
 from dx2px.codes import Hit, Kind, System, is_listed, normalize, resolve, shown_code, split, title
-from dx2px.codes.catalogue import dictionary
 from dx2px.codes.spelling import mistakes_in
 from dx2px.codes.word_index import words_of
 from dx2px.errors import CodeError
@@ -56,7 +55,7 @@ def advice(model: Model, text: str, kind: Kind = "diagnosis") -> str | None:
     other: Kind = "procedure" if kind == "diagnosis" else "diagnosis"
     if (found := _code_of(text, other)) and not _code_of(text, kind):
         return f"{shown_code(found)} is a {other} ({title(found).text}), not a {kind}."
-    if shorter := listed_beginning(text):
+    if shorter := _listed_beginning(text, kind):
         return f"{shown_code(text)} is in no list of codes: did you mean {shown_code(shorter)} {title(shorter).text}?"
     if _is_code(text):
         return None
@@ -64,16 +63,12 @@ def advice(model: Model, text: str, kind: Kind = "diagnosis") -> str | None:
     return f"{text!r}: did you mean {shown_code(hits[0].code)} {hits[0].title}?" if hits else None
 
 
-def listed_beginning(code: str) -> str | None:
-    """The listed code that an unlisted canonical code begins with: 585.6 for 585.66."""
-    try:
-        system, bare = split(code)
-    except CodeError:
+def _listed_beginning(text: str, kind: Kind) -> str | None:
+    """The listed code that an unlisted one begins with: 585.6 for 585.66."""
+    if _code_of(text, kind):
         return None
-    if is_listed(code):
-        return None
-    shorter = (bare[:length] for length in range(len(bare) - 1, 2, -1))
-    return next((f"{system}:{one}" for one in shorter if one in dictionary(system)), None)
+    shorter = (text[:length] for length in range(len(text) - 1, 2, -1))
+    return next((code for one in shorter if (code := _code_of(one, kind))), None)
 
 
 def _meanings(model: Model, text: str, kind: Kind = "diagnosis") -> list[Hit]:

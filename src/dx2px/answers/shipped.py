@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from dx2px.codes import System, resolve, split
-from dx2px.errors import CodeError, InputError
+from dx2px.errors import CodeError, InputError, ModelError
+from dx2px.scoring.folder.replacement import set_aside
 
 DEFAULT = "nhds2010"
 ProcedureSystem = Literal["icd9pcs", "icd10pcs"]
@@ -48,6 +49,9 @@ def model_path(name: str | os.PathLike[str] | None = None, answer_in: ProcedureS
     """The folder of a model: the path of one's own, or the name of one in the package; the default one if None.
 
     A path wins over a name. Without either, `answer_in` chooses among the models in the package.
+
+    Raises:
+        ModelError: A bare name is neither.
     """
     found = shipped_models()
     if name is None:
@@ -58,4 +62,11 @@ def model_path(name: str | os.PathLike[str] | None = None, answer_in: ProcedureS
             )
         return found[name]
     path = Path(name)
-    return path if path.exists() else found.get(os.fspath(name), path)
+    if path.exists() or set_aside(path):  # one that is just being replaced is there, too
+        return path
+    if os.fspath(name) not in found and len(path.parts) == 1:
+        raise ModelError(
+            f"{path} cannot be used as a model: there is no such folder, and no model of this name in the package, "
+            f"which has {' and '.join(found) or 'none'}."
+        )
+    return found.get(os.fspath(name), path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from dx2px.cli.console import print_table, remark
@@ -35,11 +36,13 @@ def show_recommendation(found: Recommendation) -> None:
 
     _show_diagnoses(found)
     _show_procedures(found)
+    _report_order(found)
     _report_alternatives(found)
     _report_support(found)
     _report_families(found)
     _report_mapping(found.mapping)
     _report_diagnoses(found.diagnoses)
+    _report_coded(found)
     if found.coverage is not None:
         one = found.coverage
         remark(
@@ -59,12 +62,14 @@ def show_explanation(found: Explanation) -> None:
     else:
         _show_diagnoses(found)
     _show_procedures(found)
+    _report_order(found)
     _report_alternatives(found)
     _report_support(found)
     _report_plan(found.plan)
     _report_families(found)
     _report_mapping(found.mapping)
     _report_diagnoses(found.diagnoses)
+    _report_coded(found)
 
 
 def show_neighbors(found: Neighbors) -> None:
@@ -172,6 +177,18 @@ def _reasons(one: Procedure, names: Mapping[str, str]) -> str:
     return ", ".join(f"{names[reason.code]} {reason.share:.0%}" for reason in leading)
 
 
+def _report_order(found: Answer) -> None:
+    """Why a procedure may be more probable than one above it, where that is to be seen."""
+    ranked = sorted(
+        (one.rank, one.probability) for one in found.procedures if one.rank and one.probability is not None
+    )
+    if any(above < below for (_, above), (_, below) in pairwise(ranked)):
+        remark(
+            "Ranked by score. Probabilities are corrected for each procedure, so one may be more probable than one "
+            "ranked above it."
+        )
+
+
 def _report_alternatives(found: Answer) -> None:
     """The procedures of which a stay has one."""
     from dx2px.answers.results import shown_probability
@@ -240,7 +257,19 @@ def _report_diagnoses(diagnoses: Sequence[Diagnosis]) -> None:
             codes = one.stand_in.codes
             used = "its one code" if codes == 1 else f"the mean of its {codes} codes"
             remark(f"{notation.write(one.code)} is new to the model, which used {used} under {heading}.")
-    if unknown := [notation.write(one.code) for one in diagnoses if one.status == "unknown"]:
-        asked = counted(len(diagnoses), "diagnosis", "diagnoses")
+    unknown = [notation.write(one.code) for one in diagnoses if one.status == "unknown"]
+    _report_unused(unknown, counted(len(diagnoses), "diagnosis", "diagnoses"))
+
+
+def _report_coded(found: Answer) -> None:
+    """Which of the coded procedures the model could not use."""
+    coded = [one for one in found.evidence if one.kind == "coded"]
+    notation = Notation.of(one.code for one in coded)
+    unknown = [notation.write(one.code) for one in coded if one.status == "unknown"]
+    _report_unused(unknown, counted(len(coded), "coded procedure"))
+
+
+def _report_unused(unknown: Sequence[str], asked: str) -> None:
+    if unknown:
         verb = "is" if len(unknown) == 1 else "are"
         remark(f"{len(unknown)} of {asked} {verb} unknown to the model and not used: {', '.join(unknown)}.")

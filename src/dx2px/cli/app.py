@@ -23,7 +23,7 @@ from dx2px.cli import (
     reporting,
     service,
 )
-from dx2px.cli.console import stop_signals
+from dx2px.cli.console import remark, stop_signals
 from dx2px.cli.help import Command
 from dx2px.errors import Dx2pxError
 from dx2px.version import __version__
@@ -156,5 +156,5 @@ def _sentence(error: Exception) -> str:
 
 
 def _fail(message: str) -> None:
-    typer.echo(f"dx2px: {message}", err=True)
+    remark(f"dx2px: {message}")
     sys.exit(1)

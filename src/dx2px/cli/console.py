@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sys
+import textwrap
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -39,8 +41,20 @@ def check_folder(out: Path) -> None:
 
 
 def remark(message: str) -> None:
-    """Print something the user should know, apart from the result."""
-    typer.echo(message, err=True)
+    """Print something the user should know, apart from the result. On a terminal, lines end between words."""
+    if not sys.stderr.isatty():
+        typer.echo(message, err=True)
+        return
+    room = shutil.get_terminal_size().columns
+    lines = (_wrapped(line, room) for line in message.split("\n"))
+    typer.echo("\n".join(lines), err=True)
+
+
+def _wrapped(line: str, room: int) -> str:
+    """A sentence in lines; what is indented was laid out on purpose, and addresses are never broken."""
+    if line.startswith(" "):
+        return line
+    return textwrap.fill(line, room, break_long_words=False, break_on_hyphens=False)
 
 
 def print_json(value: Any) -> None:

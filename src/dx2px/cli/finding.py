@@ -10,6 +10,7 @@ import typer
 from dx2px.cli.answers import shown_stays
 from dx2px.cli.console import AsJson, print_json, print_table, remark
 from dx2px.cli.models import ModelOption, load_model
+from dx2px.errors import InputError
 
 KindName = StrEnum("KindName", ["diagnosis", "procedure"])
 
@@ -44,7 +45,9 @@ def find(
     from dx2px.codes import System, Usage, dotted, split
     from dx2px.codes import find as search
 
-    asked = " ".join(words)
+    asked = " ".join(words).strip()
+    if not asked:
+        raise InputError("Write what to look for: words of a title, everyday words, or the start of a code.")
     systems = [system for system in System if kind is None or system.kind == kind.value]
     # An installation without a model can look codes up too.
     usage = load_model(model).usage if model or shipped_models() else Usage({})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +18,6 @@ from dx2px.storage import check_place
 if TYPE_CHECKING:
     from dx2px.answers import Explanation, Model
     from dx2px.answers.facts import Facts
-    from dx2px.answers.results import Answer
 
 FormatName = StrEnum("FormatName", ["word2vec", "parquet", "npz"])
 PcsName = StrEnum("PcsName", ["icd9pcs", "icd10pcs"])
@@ -137,12 +137,13 @@ def recommend(
         )
     facts = _facts(principal, age, sex, admission, coded)
     loaded = _model_for(_split(codes or []), facts, model, answer_in)
-    found = loaded.recommend(_read(loaded, codes), top or 5, coverage=coverage, map=map, **facts)
+    read = _read(loaded, codes)
+    found = loaded.recommend(read, top or 5, coverage=coverage, map=map, **facts)
     if json:
         print_json(found.to_dict())
     else:
         show_recommendation(found)
-        _advise(loaded, found)
+        _advise(loaded, read, facts)
         remark(NOT_ADVICE)
 
 
@@ -186,7 +187,8 @@ def explain(
     asked = _split([procedures]) if procedures else None
     facts = _facts(principal, age, sex, admission, coded)
     loaded = _model_for(_split(codes or []), facts, model, answer_in)
-    found = loaded.explain(_read(loaded, codes), asked, top, map=map, plan=plan.value, **facts)  # type: ignore[arg-type]
+    read = _read(loaded, codes)
+    found = loaded.explain(read, asked, top, map=map, plan=plan.value, **facts)  # type: ignore[arg-type]
     if out is not None:
         _save_explanation(found, out, theme)
         remark(f"The explanation is in {out}. {NOT_ADVICE}")
@@ -194,7 +196,7 @@ def explain(
         print_json(found.to_dict())
     elif out is None:
         show_explanation(found)
-        _advise(loaded, found)
+        _advise(loaded, read, facts, asked or ())
         remark(NOT_ADVICE)
 
 
@@ -208,13 +210,16 @@ def _read(model: Model, codes: list[str] | None) -> list[str]:
     return read
 
 
-def _advise(model: Model, found: Answer) -> None:
-    """What was probably meant by diagnoses that the model could not use, or that are in no list."""
-    from dx2px.answers.advice import advice, listed_beginning
+def _advise(model: Model, codes: Sequence[str], facts: Facts, asked: Sequence[str] = ()) -> None:
+    """What was probably meant by codes that the model does not know."""
+    from dx2px.answers.advice import advice
 
-    for one in found.diagnoses:
-        doubtful = one.status == "unknown" or (one.stand_in is not None and listed_beginning(one.code))
-        if doubtful and (sentence := advice(model, one.code)):
+    principal = facts.get("principal")
+    diagnoses = [*([principal] if principal else []), *codes]
+    procedures = [*(facts.get("coded") or ()), *asked]
+    for lookup, texts in ((model.diagnoses, diagnoses), (model.procedures, procedures)):
+        strange = [text for text in dict.fromkeys(texts) if lookup.find(text).status != "known"]
+        for sentence in filter(None, (advice(model, text, lookup.kind) for text in strange)):
             remark(sentence)
 
 

@@ -75,7 +75,7 @@ class Limits:
         if unexpected > self.max_rejected * read:
             raise CohortError(
                 f"{message} This is too much, so nothing was written: check the files, their columns and the ICD "
-                "version, or allow it with --max-rejected 1."
+                "version, or allow it with --max-rejected 1 (max_rejected=1 in Python)."
             )
         return (message,)
 

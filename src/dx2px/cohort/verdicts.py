@@ -171,7 +171,8 @@ def guess_versions(texts: Sequence[Written]) -> dict[Kind, int]:
         raise CohortError(
             "The ICD version is not given, and it is not clear from the codes: "
             f"of {total:,} entries, {listed[9]:,} are listed in ICD-9 and {listed[10]:,} in ICD-10. "
-            "Use --icd 9 or --icd 10 (or --icd-diagnoses and --icd-procedures), or name a system column."
+            "Use --icd 9 or --icd 10 (or --icd-diagnoses and --icd-procedures), in Python "
+            "options=SourceOptions(icd='9'), or name a system column."
         )
     return {kind: version for kind, version in versions.items() if version is not None}
 

@@ -53,7 +53,9 @@ def extract(tables: Tables, options: SourceOptions) -> Extract:
         parts = reader.single()
     notes = [note for reader in readers.values() for note in reader.notes]
     numeric = frozenset[Kind]().union(*(reader.numeric for reader in readers.values()))
-    return Extract(ibis.union(*parts), readers["diagnosis"].context, tuple(notes), numeric=numeric)
+    entries = ibis.union(*parts)
+    entries = entries.mutate(version=entries.version.fill_null(_named_version(entries.code)))
+    return Extract(entries, readers["diagnosis"].context, tuple(notes), numeric=numeric)
 
 
 def _files(tables: Tables, options: SourceOptions) -> Any | dict[Kind, Any]:
@@ -236,6 +238,12 @@ class _Reader(TableColumns):
     def _remember_numbers(self, columns: list[str], kinds: list[Kind]) -> None:
         if any((self.path.name, column) in self.tables.numeric for column in columns):
             self.numeric |= set(kinds)
+
+
+def _named_version(code: Any) -> Any:
+    """The version that canonical codes name themselves, `icd9cm:4280`; null for others."""
+    named = [(code.lower().re_search(f"^icd{n}(cm|pcs):"), ibis.literal(n, "int8")) for n in (9, 10)]
+    return ibis.cases(*named, else_=ibis.null("int8"))
 
 
 def _literal(version: int | None) -> Any:
