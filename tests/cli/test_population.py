@@ -69,7 +69,8 @@ def test_score_writes_tells_and_counts(folder: Path, tmp_path: Path) -> None:
     without = pa.compute.sum(pa.compute.equal(lengths, 0)).as_py()
     assert set(lengths.to_pylist()) == {0, 4}
     assert f"score: {STAYS:,} of {STAYS:,}" in done.stderr
-    assert f"Scored {STAYS:,} stays. {without:,} of them" in done.stderr
+    assert f"Scored {STAYS:,} stays with " in done.stderr
+    assert f"{without:,} stays have no diagnosis that the model can use, and an empty list." in done.stderr
     assert f"{pa.compute.sum(found['unknown_diagnoses']).as_py():,} were left out" in done.stderr
     assert "not medical advice" in done.stderr
 

@@ -68,6 +68,18 @@ def test_it_parses_and_asks_for_nothing_from_outside(explained: Explanation) -> 
     assert policy.startswith("default-src 'none'")
 
 
+def test_it_opens_with_the_flow_and_says_that_colour_is_not_linear(explained: Explanation) -> None:
+    text = explanation_page(explained)
+    flow = text[text.index('<svg class="flow"') : text.index("</details>")]
+    assert text.index('class="flow"') < text.index("<table")
+    assert flow.count("<path") == (explained.plan.mass > 0.001).sum()
+    row, column = divmod(int(explained.plan.mass.argmax()), explained.plan.mass.shape[1])
+    assert f"{explained.diagnoses[row].title} → " in flow
+    assert f"{explained.procedures[column].title}: {percent(explained.plan.mass.max())} of the mass" in flow
+    assert "Colour grows with the square root" in text
+    assert "<details open>" in text
+
+
 def test_every_mass_and_share_is_in_the_table(explained: Explanation) -> None:
     cells = [attributes for tag, attributes in Parsed(explanation_page(explained)).tags if tag == "td"]
     masses = [one["data-mass"] for one in cells if "data-mass" in one]
@@ -129,6 +141,7 @@ def test_pointing_at_a_cell_tells_both_titles_and_the_mass(opened: Any, explaine
 
     assert said(opened) == INVITATION
     cells = opened.find_elements(By.CSS_SELECTOR, "td[data-mass]")
+    opened.execute_script("arguments[0].scrollIntoView({ block: 'center' })", cells[3 * 1 + 2])
     ActionChains(opened, duration=0).move_to_element(cells[3 * 1 + 2]).perform()
     for part in expected(explained, 1, 2):
         assert part in said(opened)

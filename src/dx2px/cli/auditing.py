@@ -140,10 +140,13 @@ def _remark_on(found: FileAudit, drg: DrgCounts | None) -> None:
         remark(
             "Stays in files are not translated: diagnoses of an ICD version that the model lacks are unknown to it."
         )
-    remark(
-        f"Unknown diagnoses: {counts.backed_off_diagnoses:,} replaced by known codes of the same heading, "
-        f"{counts.unknown_diagnoses:,} left out. Unknown procedures, not audited: {counts.unknown_procedures:,}."
-    )
+    if counts.backed_off_diagnoses or counts.unknown_diagnoses:
+        remark(
+            f"Unknown diagnoses: {counts.backed_off_diagnoses:,} replaced by known codes of the same heading, "
+            f"{counts.unknown_diagnoses:,} left out."
+        )
+    if counts.unknown_procedures:
+        remark(f"Unknown procedures, not audited: {counts.unknown_procedures:,}.")
     if found.left_out:
         remark(f"Counted but not kept: {counted(found.left_out, 'weaker finding')}.")
     if drg is not None:

@@ -85,16 +85,15 @@ def models(json: AsJson = False) -> None:
         return
     rows = [
         [
-            name,
+            f"{name} (default)" if name == DEFAULT else name,
             one.files.method,
             Notation.of((*one.files.diagnoses, *one.files.procedures)).name,
             len(one.files.diagnoses),
             len(one.files.procedures),
-            "yes" if name == DEFAULT else "",
         ]
         for name, one in found.items()
     ]
-    columns = ["name", "method", "codes", "diagnoses", "procedures", "default"]
+    columns = ["name", "method", "codes", "diagnoses", "procedures"]
     print_table("Models in this package", columns, rows)
     for name, folder in shipped_models().items():
         remark(f"The model card of {name} is {folder / 'MODEL_CARD.md'}.")

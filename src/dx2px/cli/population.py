@@ -44,12 +44,13 @@ def score(
 def _report(scored: ScoredStays, out: Path) -> None:
     backed_off, unknown = scored.backed_off_diagnoses, scored.unknown_diagnoses
     codes = scored.known_diagnoses + backed_off + unknown
-    remark(
-        f"Scored {counted(scored.stays, 'stay')}. {scored.stays_without_answer:,} of them have no diagnosis that the "
-        "model can use, and an empty list."
-    )
-    remark(
-        f"Of {counted(codes, 'diagnosis', 'diagnoses')}, the model did not know {backed_off + unknown:,}: "
-        f"{backed_off:,} were replaced by known codes of the same heading, {unknown:,} were left out."
-    )
+    remark(f"Scored {counted(scored.stays, 'stay')} with {counted(codes, 'diagnosis', 'diagnoses')}.")
+    if scored.stays_without_answer:
+        without = counted(scored.stays_without_answer, "stay has", "stays have")
+        remark(f"{without} no diagnosis that the model can use, and an empty list.")
+    if backed_off or unknown:
+        remark(
+            f"The model did not know {backed_off + unknown:,} of the diagnoses: {backed_off:,} were replaced by known "
+            f"codes of the same heading, {unknown:,} were left out."
+        )
     remark(f"The recommendations are in {out}. {NOT_ADVICE}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 WITHOUT_TERMINAL = 110  # characters of a line that goes to a file or another program
-SHORTEST_TEXT = 20  # characters that a column of texts keeps, if it has them
+SHORTEST_TEXT = 14  # characters that a column of texts keeps, if it has them
 LONGEST_WORD = 24  # longer words are broken
 _NUMBER = re.compile(r"–|[<≤]? ?[+-]?[\d.,]+ ?%?(?: ± [\d.,]+)?")
 BETWEEN, EDGES = 3, 2  # blanks between two columns, and at both edges together
@@ -96,7 +96,7 @@ def print_table(
     body = [[_shown(cell) for cell in row] for row in rows]
     console = Console(highlight=False, width=None if sys.stdout.isatty() else WITHOUT_TERMINAL)
     if title:
-        console.print(Text(title), soft_wrap=True)
+        console.print(Text(title), soft_wrap=not console.is_terminal)
     for block in blocks(columns_of(columns, body, codes), console.width):
         console.print(_table(block, console.width))
 

@@ -31,7 +31,7 @@ from dx2px.report.explanation_sheet import (
     Theme,
     inches,
 )
-from dx2px.report.explanation_words import HEADING, OTHER_EVIDENCE, percent, sent
+from dx2px.report.explanation_words import HEADING, NOT_LINEAR, OTHER_EVIDENCE, percent, sent
 from dx2px.report.figures import FORMATS, save_figure
 from dx2px.storage import write_text
 
@@ -221,9 +221,9 @@ def _scale(brush: _Brush, sheet: Sheet, explanation: Explanation, y: float) -> N
             at = x + step * place, y - 0.06 + high * strip
             brush.paint(*at, step * 1.05, high, colours((place + 0.5) / HEAT_STEPS))
     for share in (0, 0.5, 1):
-        # Colour grows with the square root of mass, so that small masses can be seen.
         label = percent(largest * share**2)
         brush.write(x + 1.5 * share, y + 0.18, label, SMALL, ha="center", color=brush.theme.muted)
+    brush.write(MARGIN, y + 0.36, NOT_LINEAR, SMALL, color=brush.theme.muted)
 
 
 def _luminance(rgb: tuple[float, float, float]) -> float:

@@ -1,6 +1,6 @@
-"""An explanation as one HTML page that opens without a network: the figure, to point at or to walk by arrow keys.
+"""An explanation as one HTML page that opens without a network: the flow, then its numbers to walk by arrow keys.
 
-It is a real table, so that screen readers can read it. Cells take their colour from classes, because the page's policy
+The numbers are a real table, so that screen readers can read it. Cells take their colour from classes, because the page's policy
 forbids inline styles.
 """
 
@@ -13,6 +13,7 @@ from dx2px.answers.results import SCOPE
 from dx2px.report.explanation_sheet import FEW, THEMES
 from dx2px.report.explanation_words import (
     HEADING,
+    NOT_LINEAR,
     OTHER_EVIDENCE,
     Row,
     drawn_and_folded,
@@ -24,11 +25,13 @@ from dx2px.report.explanation_words import (
     sent,
     subtitle,
 )
+from dx2px.report.flow import flow_figure
 from dx2px.report.markup import Markup, document, el, resource, table
 from dx2px.scoring.segments import Doubles
 from dx2px.words import shortened
 
 STEPS = 32  # of heat
+MOST_OPEN = 14  # rows or columns of a flow that is shown at once
 LONGEST_HEADS = {"few": 80, "many": 60}  # characters of a title above its column
 LONGEST_ROW = 52  # characters of a title and its note beside its row
 REASONS = 4  # diagnoses and other evidence named for a procedure, at most
@@ -44,6 +47,7 @@ def explanation_page(explanation: Explanation) -> str:
     body = [
         el("h1", HEADING),
         el("p", subtitle(explanation)),
+        _flow(explanation),
         [el("p", text, class_="muted") for text in (*remarks(explanation), SCOPE)],
         _controls(explanation),
         el("div", _table(explanation), class_="scroll"),
@@ -51,6 +55,13 @@ def explanation_page(explanation: Explanation) -> str:
     ]
     styles = [resource("dx2px.report", "explanation.css"), heat_style()]
     return document(HEADING, body, styles, [resource("dx2px.report", "explanation.js")])
+
+
+def _flow(explanation: Explanation) -> Markup:
+    """The flow; of a stay with many codes it is as high as a poster, so it waits to be opened."""
+    many = 0 if explanation.plan.mass is None else max(explanation.plan.mass.shape)
+    picture = el("div", flow_figure(explanation), class_="scroll-flow")
+    return el("details", el("summary", "Flow"), picture, open=many <= MOST_OPEN)
 
 
 def heat_style() -> str:
@@ -89,7 +100,7 @@ def _controls(explanation: Explanation) -> Markup:
         el("label", by_share, " share of each procedure"),
     )
     shown = el("span", "0 ", scale, " ", el("span", most, id="most"), class_="scale", aria_hidden="true")
-    return el("div", choice, shown, class_="bar-line")
+    return el("div", choice, shown, el("span", NOT_LINEAR, class_="muted"), class_="bar-line")
 
 
 def _strip(y: int) -> list[Markup]:

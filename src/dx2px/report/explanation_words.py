@@ -20,6 +20,7 @@ PLAN_NAMES: dict[PlanKind, str] = {
     "leave-one-out": "How far scores fall without a diagnosis",
 }
 PARTLY = "The strong part of a bar goes to the procedures shown."
+NOT_LINEAR = "Colour grows with the square root, so that small values show."
 LEAST = 0.01  # of significance or of some procedure, for other evidence to be drawn as a row
 
 

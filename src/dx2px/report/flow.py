@@ -12,7 +12,7 @@ import numpy as np
 
 from dx2px.answers.results import Answer
 from dx2px.report.explanation_sheet import THEMES
-from dx2px.report.explanation_words import Row, names_of, percent, rows_of
+from dx2px.report.explanation_words import Row, drawn_and_folded, names_of, percent
 from dx2px.report.markup import Markup, el
 from dx2px.scoring.segments import Doubles
 from dx2px.words import shortened
@@ -25,7 +25,7 @@ WIDTH, SIDE, NODE, SLOT = (
 )  # pixels: the whole, a side of labels, a bar, the height of a label
 FLOWING = 22.0  # height that the mass takes, for each row or column
 THINNEST = 0.15  # thinner ribbons cannot be seen
-LONGEST = 42  # characters of a label
+LONGEST, SHORTEST = 40, 14  # characters of a label with its code, and that a title keeps
 
 
 @dataclass(frozen=True)
@@ -85,48 +85,62 @@ def _stack(heights: Sequence[float], height: float) -> list[Bar]:
     return [Bar(y, high) for y, high in zip(starts, heights, strict=True)]
 
 
+@dataclass(frozen=True)
+class Paint:
+    """The colour of a flow's part where there is no style sheet, and its class where there is one."""
+
+    fill: str
+    class_: str
+
+
+def _paint(row: Row) -> Paint:
+    return Paint(THEMES["light"].hue(row.other).bar, "flow-other" if row.other else "flow-diagnosis")
+
+
 def flow_figure(answer: Answer) -> Markup:
-    """The flow of an answer; empty where its plan is."""
-    mass = answer.plan.mass
-    if mass is None:
+    """The flow of an answer, with the rows that its heat map draws; empty where its plan is."""
+    if answer.plan.mass is None:
         return Markup("")
-    rows, names, theme = rows_of(answer), names_of(answer), THEMES["light"]
+    rows, names = drawn_and_folded(answer)[0], names_of(answer)
+    mass = answer.plan.mass[[row.place for row in rows]]
     shown = {one.code: one for one in answer.procedures}
     columns = [(names.write(code), shown[code].title) for code in answer.plan.procedures]
-    flow = Flow.of(mass)
-    hues = [theme.hue(row.other).bar for row in rows]
+    flow, heads = Flow.of(mass), [(row.code, row.title) for row in rows]
+    paints, plain = [_paint(row) for row in rows], Paint(THEMES["light"].muted, "flow-procedure")
     parts = [
-        [_ribbon(one, hues[one.row], _reading(rows[one.row], columns[one.column], mass[one.row, one.column]))
+        [_ribbon(one, paints[one.row], _reading(rows[one.row], columns[one.column], mass[one.row, one.column]))
          for one in flow.ribbons if one.thickness > THINNEST],
-        [_end(bar, True, row.code, label, hue)
-         for bar, row, label, hue in zip(flow.left, rows, _labels([row.title for row in rows]), hues, strict=True)],
-        [_end(bar, False, code, label, theme.muted)
-         for bar, (code, _), label in zip(flow.right, columns, _labels([t for _, t in columns]), strict=True)],
+        [_end(bar, True, row.code, label, paint)
+         for bar, row, label, paint in zip(flow.left, rows, _labels(heads), paints, strict=True)],
+        [_end(bar, False, code, label, plain)
+         for bar, (code, _), label in zip(flow.right, columns, _labels(columns), strict=True)],
     ]  # fmt: skip
     box = f"0 0 {WIDTH:g} {flow.height:.0f}"
-    return el("svg", parts, viewBox=box, width="100%", style=f"max-width:{WIDTH:g}px", role="img",
-              aria_label="Flow from diagnoses to procedures")  # fmt: skip
+    words = "Flow from diagnoses to procedures"
+    return el("svg", parts, class_="flow", viewBox=box, width="100%", role="img", aria_label=words)
 
 
-def _labels(titles: list[str]) -> list[str]:
-    return [shortened(title, LONGEST, titles) for title in titles]
+def _labels(named: list[tuple[str, str]]) -> list[str]:
+    """Titles that fit beside their codes."""
+    titles = [title for _, title in named]
+    return [shortened(title, max(LONGEST - len(code), SHORTEST), titles) for code, title in named]
 
 
 def _reading(row: Row, column: tuple[str, str], mass: float) -> str:
     return f"{row.name} → {column[0]} {column[1]}: {percent(mass)} of the mass"
 
 
-def _ribbon(one: Ribbon, colour: str, reading: str) -> Markup:
+def _ribbon(one: Ribbon, paint: Paint, reading: str) -> Markup:
     a, b, t = SIDE + NODE, WIDTH - SIDE - NODE, one.thickness
     half, y0, y1 = (a + b) / 2, one.left, one.right
     path = (
         f"M{a:g} {y0:.1f}C{half:g} {y0:.1f} {half:g} {y1:.1f} {b:g} {y1:.1f}"
         f"L{b:g} {y1 + t:.1f}C{half:g} {y1 + t:.1f} {half:g} {y0 + t:.1f} {a:g} {y0 + t:.1f}Z"
     )
-    return el("path", el("title", reading), d=path, fill=colour, fill_opacity="0.45")
+    return el("path", el("title", reading), d=path, fill_opacity="0.45", **vars(paint))
 
 
-def _end(bar: Bar, is_left: bool, code: str, title: str, colour: str) -> Markup:
+def _end(bar: Bar, is_left: bool, code: str, title: str, paint: Paint) -> Markup:
     """A bar; its code stands next to it, its title outside."""
     x = SIDE if is_left else WIDTH - SIDE - NODE
     at, anchor = (SIDE - 8, "end") if is_left else (WIDTH - SIDE + 8, "start")
@@ -142,4 +156,5 @@ def _end(bar: Bar, is_left: bool, code: str, title: str, colour: str) -> Markup:
         font_size="12",
         fill="currentColor",
     )
-    return el("g", el("rect", x=x, y=bar.y, width=NODE, height=max(bar.height, 1.0), fill=colour), text)
+    box = el("rect", x=x, y=bar.y, width=NODE, height=max(bar.height, 1.0), **vars(paint))
+    return el("g", box, text)

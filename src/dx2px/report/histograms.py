@@ -32,7 +32,8 @@ def _draw(axes: object, summary: Summary, title: str) -> None:
     _bars(axes, summary.diagnoses, BLUE, "diagnoses", shift=-0.2)
     _bars(axes, summary.procedures, ORANGE, "procedures", shift=0.2)
     axes.set_xlabel("codes per stay")  # type: ignore[attr-defined]
-    axes.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[attr-defined]
+    for axis in (axes.xaxis, axes.yaxis):  # type: ignore[attr-defined]
+        axis.get_major_locator().set_params(integer=True)
     axes.set_ylabel("number of stays")  # type: ignore[attr-defined]
     axes.set_title(title, loc="left")  # type: ignore[attr-defined]
     axes.legend(frameon=False)  # type: ignore[attr-defined]

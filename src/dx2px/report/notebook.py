@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dx2px.answers.results import SCOPE, Answer, Procedure, shown_probability
 from dx2px.report.explanation_words import names_of, percent, reason_names
-from dx2px.report.flow import flow_figure
+from dx2px.report.flow import WIDTH, flow_figure
 from dx2px.report.markup import Markup, el, table
 
 REASONS = 3  # named for a procedure, at most
@@ -19,7 +19,8 @@ def answer_html(answer: Answer) -> str:
     """A fragment of HTML that needs neither scripts nor style sheets."""
     unknown = [names_of(answer).write(one.code) for one in answer.diagnoses if one.status == "unknown"]
     missing = el("p", f"Unknown to the model and not used: {', '.join(unknown)}.") if unknown else None
-    return str(el("div", flow_figure(answer), _procedures(answer), missing, el("p", el("small", SCOPE))))
+    flow = el("div", flow_figure(answer), style=f"max-width:{WIDTH:g}px")
+    return str(el("div", flow, _procedures(answer), missing, el("p", el("small", SCOPE))))
 
 
 def _procedures(answer: Answer) -> Markup:

@@ -39,6 +39,12 @@ def test_columns_are_as_high_as_their_numbers() -> None:
     assert [float(one["y"]) + float(one["height"]) for one in bars] == pytest.approx([210.0] * 3)
 
 
+def test_counts_have_whole_ticks() -> None:
+    chart = histogram([Bar("1", 2, "a"), Bar("2", 1, "b")], "codes", "stays")
+    texts = [one.text for one in ElementTree.fromstring(chart).iter("text") if one.get("class") == "end"]
+    assert texts == ["0", "1", "2"]
+
+
 def test_curves_pass_through_their_points_and_carry_their_names() -> None:
     svg = curves([Line("loss", [1, 2, 3], [4.0, 2.0, 1.0])], "epoch", "loss")
     points = [tuple(map(float, p.split(","))) for p in elements(svg, "polyline")[0]["points"].split()]

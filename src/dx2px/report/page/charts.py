@@ -41,7 +41,8 @@ def histogram(bars: Sequence[Bar], across: str, up: str, series: int = 0) -> Mar
     step = (WIDTH - LEFT - RIGHT) / max(len(bars), 1)
     widest = max((len(bar.label) for bar in bars), default=1)
     every = max(1, math.ceil(7.5 * (widest + 1) / step))
-    parts: list[Markup] = [*_grid_y(y, ticks(0, top)), *_names(across, up)]
+    whole = [value for value in ticks(0, top) if float(value).is_integer()]  # there are no half stays
+    parts: list[Markup] = [*_grid_y(y, whole), *_names(across, up)]
     for place, bar in enumerate(bars):
         left = LEFT + place * step + step * 0.1
         box = el(

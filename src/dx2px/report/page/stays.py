@@ -38,7 +38,8 @@ def stays_section(content: Content) -> Markup:
         el(
             "p",
             f"Rows are the stay's diagnoses{rows} with their significance. Columns are its five best "
-            "procedures, then its other coded ones. Cells are the share of a row in a procedure. "
+            "procedures, then its other coded ones. Cells are the share of a row in a procedure, darker from "
+            f"{', '.join(percent(bound, 0) for bound in SHADES)} on. "
             f"{plan.reading} {plan.faithfulness}",
         ),
         [_stay(number, one, content.names) for number, one in enumerate(content.stays, start=1)],
