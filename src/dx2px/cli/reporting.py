@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,10 @@ from dx2px.cli.measuring import PART_DEFAULT, PartName
 from dx2px.errors import InputError
 from dx2px.storage import check_place
 from dx2px.words import counted
+
+if TYPE_CHECKING:
+    from dx2px.cohort import Cohort
+    from dx2px.report.curated import Curated
 
 
 def report(
@@ -86,15 +90,25 @@ def write_report(
 
     names = {"name": folder.resolve().name, "cohort_name": cohort.name}
     with working("report") as say:
-        content = measure(loaded, whole, ReportConfig(stays, part), **names, say=say)
+        config = ReportConfig(stays, part, curated=curated_of(whole))
+        content = measure(loaded, whole, config, **names, say=say)
     save_report(content, out)
     if map_out is not None and content.vectors is not None:
         save_map(content.vectors.map, map_out, content.name)
         remark(f"The map is in {map_out}.")
-    if content.stays:
+    if content.stays and not content.synthetic:
         shown = counted(len(content.stays), "stay")
         remark(f"The page shows the codes of {shown}, without ids: keep it as safe as the cohort.")
     remark(f"The report is in {out}.")
+
+
+def curated_of(cohort: Cohort) -> Curated | None:
+    """What may be shown of single stays if they are synthetic."""
+    if cohort.provenance.get("source") != "synthetic":
+        return None
+    from dx2px.lab.synthetic.core import curated
+
+    return curated()
 
 
 def _check_page(page: Path | None) -> None:

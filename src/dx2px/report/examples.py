@@ -45,17 +45,19 @@ def choose_stays(
     counts: tuple[Sequence[int], Sequence[int]],
     chapter_of: Callable[[str], str],
     number: int,
+    keep: Callable[[list[int]], list[int]] = lambda rows: rows,
 ) -> list[int]:
     """Rows of the stays, worst ranked first; fewer than `number` if fewer fit the rule.
 
-    `counts` are the training stays with each diagnosis and with each procedure.
+    `counts` are the training stays with each diagnosis and with each procedure; `keep` chooses among the rows that fit
+    the rule.
     """
     stays = ranking.stays
     fits = _within(stays.diagnoses, DIAGNOSES) & _within(stays.procedures, PROCEDURES)
     fits &= _common(stays.diagnoses, np.minimum(counts[0], stays.diagnosis_counts))
     fits &= _common(stays.procedures, np.minimum(counts[1], stays.procedure_counts))
     fits &= ~_delicate(stays)
-    rows = np.flatnonzero(fits)
+    rows = np.array(keep(np.flatnonzero(fits).tolist()), np.int64)
     if number < 1 or not len(rows):
         return []
     order = rows[np.argsort(_quality(ranking)[rows], kind="stable")]

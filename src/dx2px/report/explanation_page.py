@@ -1,7 +1,7 @@
 """An explanation as one HTML page that opens without a network: the flow, then its numbers to walk by arrow keys.
 
-The numbers are a real table, so that screen readers can read it. Cells take their colour from classes, because the page's policy
-forbids inline styles.
+The numbers are a real table, so that screen readers can read it. Cells take their colour from classes, because the
+page's policy forbids inline styles.
 """
 
 from __future__ import annotations

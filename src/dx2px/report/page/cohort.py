@@ -20,7 +20,8 @@ def cohort_section(content: Content) -> Markup:
     settings = ", ".join(
         _setting(name, value) for name, value in summary.settings.items() if value is not None
     )
-    people = "" if summary.patients is None else f" of {summary.patients:,} patients"
+    kind = "synthetic patients" if content.synthetic else "patients"
+    people = "" if summary.patients is None else f" of {summary.patients:,} {kind}"
     return section(
         "cohort",
         "Cohort",
@@ -48,7 +49,8 @@ def cohort_section(content: Content) -> Markup:
 def _setting(name: str, value: Any) -> str:
     if isinstance(value, dict):
         value = ", ".join(f"{read}={meant}" for read, meant in value.items())
-    return f"{name.replace('_', ' ')} {f'{value:.3g}' if isinstance(value, float) else value}"
+    shown = f"{value:.3g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else value
+    return f"{name.replace('_', ' ')} {shown}"
 
 
 def pooled(histogram: Sequence[int], least: int = SMALLEST) -> list[tuple[int, int, int]]:

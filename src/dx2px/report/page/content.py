@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 
 import numpy as np
 
@@ -24,12 +25,14 @@ from dx2px.report.breakdown import (
     confusions,
     rank_stays,
 )
+from dx2px.report.curated import Curated
 from dx2px.report.embedding import CodeMap, LayoutConfig, code_map
 from dx2px.report.embedding.families import heading
 from dx2px.report.example_facts import shown_facts
 from dx2px.report.examples import choose_stays
 from dx2px.report.neighbourhoods import Sharing, neighbourhoods
 from dx2px.report.page.landmarks import landmarks
+from dx2px.report.page.package import Package, package
 from dx2px.scoring.cohort_evidence import stay_rows, told_facts
 from dx2px.scoring.measured import Measured, measured_part
 from dx2px.scoring.metrics import AT, Metrics, evaluate, evaluate_ranking
@@ -39,6 +42,7 @@ from dx2px.scoring.subgroups import SMALLEST, Subgroup, subgroups
 
 Say = Callable[[str], None]
 EXPLAINED = 5  # best procedures of a shown stay
+LOOKED_AT = 500  # synthetic stays, for those that read like medicine
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ class ReportConfig:
     stays: int = 10  # to explain; 0 for none
     part: str | None = None  # of the cohort; None: the test part of the model's own cohort, all of another
     neighbours: int = 3  # of each kind, in the table of well-known codes
+    curated: Curated | None = None  # what may be shown of single synthetic stays
     layout: LayoutConfig = field(default_factory=LayoutConfig)
 
     def __post_init__(self) -> None:
@@ -96,6 +101,12 @@ class Content:
     wrong_first: int  # stays whose first-ranked procedure was not coded
     stays: tuple[ShownStay, ...]
     vectors: Vectors | None
+    package: Package | None  # beside synthetic stays
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether no patient is behind the stays."""
+        return self.summary.source == "synthetic"
 
 
 def measure(
@@ -123,12 +134,13 @@ def measure(
     say("the map of the codes")
     vectors = _vectors(model, config)
     say("tables and stays")
+    summary = describe(cohort)
     return Content(
         model=model,
         name=name,
         cohort_name=cohort_name,
         names=_names(model, cohort),
-        summary=describe(cohort),
+        summary=summary,
         measured=measured,
         metrics=metrics,
         facts=facts,
@@ -141,8 +153,9 @@ def measure(
         groups=tuple(subgroups(metrics, measured.stays)),
         confusions=tuple(confusions(ranking)),
         wrong_first=int((metrics.hits[:, 0] == 0).sum()),
-        stays=_stays(model, ranking, config.stays),
+        stays=_stays(model, ranking, config),
         vectors=vectors,
+        package=package() if summary.source == "synthetic" else None,
     )
 
 
@@ -169,14 +182,27 @@ def _popular(counts: np.ndarray, stays: Cohort) -> Metrics:
     return evaluate_ranking(np.repeat(best, len(stays), axis=0), stays.procedures)
 
 
-def _stays(model: Model, ranking: Ranking, number: int) -> tuple[ShownStay, ...]:
+def _stays(model: Model, ranking: Ranking, config: ReportConfig) -> tuple[ShownStay, ...]:
     files = model.files
     if files.diagnosis_counts is None or files.procedure_counts is None:
         return ()
     counts = (files.diagnosis_counts, files.procedure_counts)
-    rows = choose_stays(ranking, counts, chapter, number)
-    facts = shown_facts(model.layout, ranking.stays, rows)
-    return tuple(_shown(model, ranking.stays, row, told) for row, told in zip(rows, facts, strict=True))
+    stays = ranking.stays
+    keep = (lambda rows: rows) if config.curated is None else partial(_readable, model, stays, config.curated)
+    return _shown_all(model, stays, choose_stays(ranking, counts, chapter, config.stays, keep))
+
+
+def _readable(model: Model, stays: Cohort, curated: Curated, rows: list[int]) -> list[int]:
+    """Those of some synthetic stays that read like medicine, with their answers; the first ones of many."""
+    holding = (row for row in rows if curated.holds(stays.diagnoses_of(row), stays.procedures_of(row)))
+    found = list(islice(holding, LOOKED_AT))
+    shown = _shown_all(model, stays, found)
+    return [row for row, one in zip(found, shown, strict=True) if curated.agrees(one.explanation)]
+
+
+def _shown_all(model: Model, stays: Cohort, rows: list[int]) -> tuple[ShownStay, ...]:
+    facts = shown_facts(model.layout, stays, rows)
+    return tuple(_shown(model, stays, row, told) for row, told in zip(rows, facts, strict=True))
 
 
 def _shown(model: Model, stays: Cohort, row: int, facts: Facts) -> ShownStay:

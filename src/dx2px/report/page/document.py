@@ -10,6 +10,7 @@ from dx2px.report.page.accuracy import breakdown_section, confusion_section
 from dx2px.report.page.cohort import cohort_section
 from dx2px.report.page.content import Content
 from dx2px.report.page.overview import accuracy_section, head
+from dx2px.report.page.package import package_section
 from dx2px.report.page.stays import stays_section
 from dx2px.report.page.training import card_section, settings_section, training_section
 from dx2px.report.page.trust import trust_section
@@ -19,6 +20,7 @@ from dx2px.storage import write_text
 from dx2px.version import __version__
 
 LINKS = {
+    "package": "The package's model",
     "accuracy": "Accuracy",
     "breakdown": "Where it does well",
     "confusions": "Confusions",
@@ -36,6 +38,7 @@ LINKS = {
 def report_page(content: Content) -> str:
     """The page as text."""
     sections = [
+        package_section(content.package) if content.package is not None else None,
         accuracy_section(content),
         breakdown_section(content),
         confusion_section(content),
@@ -60,6 +63,8 @@ def save_report(content: Content, path: str | os.PathLike[str]) -> None:
 
 
 def _contents(content: Content) -> Markup:
-    links = {a: n for a, n in LINKS.items() if a != "neighbours" or content.vectors is not None}
+    absent = {"neighbours"} if content.vectors is None else set()
+    absent |= {"package"} if content.package is None else set()
+    links = {anchor: name for anchor, name in LINKS.items() if anchor not in absent}
     items = [el("li", el("a", name, href=f"#{anchor}")) for anchor, name in links.items()]
     return el("nav", el("ol", items), aria_label="Sections")

@@ -11,7 +11,7 @@ from dx2px.cohort.projection import ProjectionCounts
 from dx2px.report.breakdown import HALF_WIDTH
 from dx2px.report.markup import Child, Markup, el
 from dx2px.report.page.content import Content
-from dx2px.report.page.words import SCOPE, facts_words, few, section, table
+from dx2px.report.page.words import SCOPE, SYNTHETIC, facts_words, few, section, table
 from dx2px.scoring.metrics import Metrics
 
 
@@ -32,11 +32,12 @@ def head(content: Content) -> list[Markup]:
     ]
     if content.trust is not None:
         facts.append(("calibration error", f"{content.trust.top.ece:.3f}", "first ten per stay; 0 is best"))
+    stays = "synthetic stays" if content.synthetic else "stays"
     tiles = [el("div", el("dt", name), el("dd", value, el("small", note))) for name, value, note in facts]
     return [
         el("h1", f"Report on {content.name}"),
-        el("p", f"Method {files.method}, measured on {content.cohort_name}.", class_="muted"),
-        el("p", SCOPE, class_="scope"),
+        el("p", f"Method {files.method}, measured on {stays} of {content.cohort_name}.", class_="muted"),
+        el("p", SYNTHETIC if content.synthetic else SCOPE, class_="scope"),
         el("dl", tiles, class_="facts"),
     ]
 

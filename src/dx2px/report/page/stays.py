@@ -21,19 +21,24 @@ NOTICE = (
     "These are stays of the cohort, with their codes but without identifiers. Someone who knows a person may still "
     "recognise them by their codes: keep this page as safe as the cohort."
 )
+CURATED = (
+    "These stays are synthetic, and most planted links are not medicine. Shown are only stays that read like it: their "
+    "diagnoses are curated ones, and their coded and recommended procedures all come from curated links."
+)
 
 
 def stays_section(content: Content) -> Markup:
     """How the model explains single stays, chosen by a rule."""
     if not content.stays:
-        return section("stays", "Explained stays", el("p", "No stays are shown."))
+        why = f" {CURATED}" if content.synthetic else ""
+        return section("stays", "Explained stays", el("p", f"No stays are shown.{why}"))
     plan = content.stays[0].explanation.plan
     told = f" {FACTS_RULE}" if content.facts else ""
     rows = ", then other evidence," if any(one.explanation.evidence for one in content.stays) else ""
     return section(
         "stays",
         "Explained stays",
-        el("p", NOTICE, " ", el("code", "dx2px report --stays 0"), " leaves them out.", class_="notice"),
+        el("p", CURATED) if content.synthetic else _notice(),
         el("p", f"The rule: {RULE}{told}"),
         el(
             "p",
@@ -44,6 +49,10 @@ def stays_section(content: Content) -> Markup:
         ),
         [_stay(number, one, content.names) for number, one in enumerate(content.stays, start=1)],
     )
+
+
+def _notice() -> Markup:
+    return el("p", NOTICE, " ", el("code", "dx2px report --stays 0"), " leaves them out.", class_="notice")
 
 
 def _stay(number: int, one: ShownStay, names: Notation) -> Markup:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dx2px.report.curves import F1, curve, epochs_of, loss_curves
-from dx2px.report.markup import Child, Markup, el, joined
+from dx2px.report.markup import Child, Markup, el
 from dx2px.report.page.charts import Line, curves
 from dx2px.report.page.content import Content
-from dx2px.report.page.words import figure, section, table
+from dx2px.report.page.words import figure, rendered, section, table
 
 
 def training_section(content: Content) -> Markup:
@@ -44,19 +44,6 @@ def settings_section(content: Content) -> Markup:
 def card_section(content: Content) -> Markup:
     """The model's own card."""
     return section("card", "Model card", el("div", rendered(content.model.files.card), class_="card"))
-
-
-def rendered(text: str) -> Markup:
-    """Markdown as HTML; HTML inside it stays text, and pictures become their descriptions."""
-    from markdown_it import MarkdownIt
-
-    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
-    reader.add_render_rule("image", _description)
-    return Markup(reader.render(text))
-
-
-def _description(renderer: Any, tokens: Any, place: int, options: Any, environment: Any) -> str:
-    return joined(tokens[place].content)
 
 
 def _flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from dx2px.codes import Notation, title
 from dx2px.report import markup
-from dx2px.report.markup import Child, Markup, el
+from dx2px.report.markup import Child, Markup, el, joined
 from dx2px.scoring.subgroups import SMALLEST
 
 SCOPE = (
     "The model learned how hospital stays were coded, for billing, after the stay. It predicts what was coded, not "
     "what a patient needs. It is a research tool, not medical advice."
+)
+
+SYNTHETIC = (
+    "These stays are synthetic: no patient is behind them. Most of their links between diagnoses and procedures are "
+    "planted to measure a method, and are not medicine. The numbers say how well the method finds them."
 )
 
 FACT_NAMES = {
@@ -60,6 +66,19 @@ def table(
         name for name, wanted in ((f"bars bars-{len(bars)}", bars), ("stacked", stacked)) if wanted
     )
     return el("div", markup.table(named, body, class_=kind or None), class_="scroll")
+
+
+def rendered(text: str) -> Markup:
+    """Markdown as HTML; HTML inside it stays text, and pictures become their descriptions."""
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    reader.add_render_rule("image", _description)
+    return Markup(reader.render(text))
+
+
+def _description(renderer: Any, tokens: Any, place: int, options: Any, environment: Any) -> str:
+    return joined(tokens[place].content)
 
 
 def small_note(left_out: int, what: str) -> str:
