@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from myst_parser.parsers.sphinx_ import MystParser
 
 from dx2px import __version__
 
@@ -17,6 +20,7 @@ author = "The dx2px developers"
 release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+source_suffix = {".md": "markdown", ".ipynb": "notebook"}
 myst_heading_anchors = 4
 highlight_language = "none"
 default_role = "code"  # docstrings write `name`, as Markdown does
@@ -51,8 +55,33 @@ LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<target>[^)#:\s]+)(?P<anchor>#[^)\s
 
 def setup(app: Sphinx) -> None:
     """Links are written for the repository; here they are made to work on the site too."""
+    app.add_source_parser(NotebookParser)
     app.connect("source-read", lambda _, page, text: relink(text, DOCS / f"{page}.md", DOCS / page))
     app.connect("include-read", lambda _, file, page, text: relink(text, DOCS / file, DOCS / page))
+
+
+class NotebookParser(MystParser):
+    """Shows a notebook with the outputs that it holds; nothing is run."""
+
+    supported = ("notebook",)
+
+    def parse(self, inputstring: str, document: Any) -> None:
+        """Parse the notebook as the Markdown of its cells."""
+        cells = json.loads(inputstring)["cells"]
+        super().parse("\n\n".join(part for cell in cells for part in markdown_of(cell)), document)
+
+
+def markdown_of(cell: dict[str, Any]) -> list[str]:
+    """A cell and what it showed, as blocks of Markdown."""
+    source = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        return [source]
+    blocks = [("python", source)]
+    for output in cell["outputs"]:
+        data = {name: "".join(lines) for name, lines in output.get("data", {}).items()}
+        text = "".join(output.get("text", [])) or data.get("text/plain", "")
+        blocks.append(("{raw} html", data["text/html"]) if "text/html" in data else ("text", text))
+    return [f"````{kind}\n{text.rstrip()}\n````" for kind, text in blocks]
 
 
 def relink(text: list[str], file: Path, page: Path) -> None:

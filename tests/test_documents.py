@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,14 +72,40 @@ def test_every_page_is_in_the_navigation() -> None:
     for index in (DOCS / "index.md", DOCS / "api/index.md"):
         for tree in re.findall(r"```\{toctree\}\n(.*?)```", index.read_text(), re.DOTALL):
             entries = re.findall(r"^(?!:)(?:.*<)?([\w/-]+)>?$", tree, re.MULTILINE)
-            listed |= {index.parent / f"{entry}.md" for entry in entries}
-    assert listed == set(PAGES)
+            listed |= {index.parent / entry for entry in entries}
+    pages = [*PAGES, *DOCS.rglob("*.ipynb")]
+    assert {path.with_suffix("") for path in listed} == {path.with_suffix("") for path in pages}
 
 
 def test_every_public_name_is_in_the_reference() -> None:
     pages = "\n".join(page.read_text() for page in (DOCS / "api").glob("*.md"))
     named = re.findall(r"^\.\. auto(?:class|function|exception):: (\w+)$", pages, re.MULTILINE)
     assert sorted(named) == sorted(set(dx2px.__all__) - {"__version__"})
+
+
+def test_the_notebook_runs_and_shows_what_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers may differ in their last digits on another machine; what is shown, and how, may not."""
+    monkeypatch.syspath_prepend(ROOT / "studies")
+    monkeypatch.chdir(tmp_path)
+    from notebook import execute
+
+    cells = json.loads((DOCS / "notebook.ipynb").read_text())["cells"]
+    held = [shown(cell) for cell in cells]
+    names = execute(cells)
+    assert [shown(cell) for cell in cells] == held
+    package = names["package"].recommend(["820.21", "428.0"], top=5, age=81, sex="F")
+    assert "icd9pcs:7915" in {one.code for one in package.recommendations}
+    assert [one.code for one in names["answer"].recommendations] == ["icd9pcs:7935", "icd9pcs:9904"]
+    assert list(names["many"]["stay_id"]) == ["S0", "S0", "S1", "S1"]
+    assert (tmp_path / "why.svg").read_text().count("Transfusion of packed cells") == 1
+
+
+def shown(cell: dict[str, Any]) -> list[tuple[str, ...]]:
+    """The kinds of a cell's outputs, and their printed text without numbers."""
+    return [
+        (*sorted(output.get("data", {})), re.sub(r"[\d.]+", "0", "".join(output.get("text", ""))))
+        for output in cell.get("outputs", [])
+    ]
 
 
 # The tutorial's cohort, training and study are larger than is needed to see that its commands fit together. Given after
