@@ -12,6 +12,7 @@ from starlette.responses import Response
 from dx2px.service.problems import refuse
 
 INDEX = "index.html"
+LOOKS = Path(__file__).parents[1] / "looks.css"  # colours and type, shared with the worklist
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -42,7 +43,7 @@ def read_page(folder: Path) -> dict[str, PageFile]:
 
 def add_page(app: FastAPI, folder: Path) -> None:
     """Register `/` and `/page/…`."""
-    files = read_page(folder)
+    files = {LOOKS.name: _file(LOOKS), **read_page(folder)}
 
     async def index(request: Request) -> Response:
         return _send(files.get(INDEX), request)

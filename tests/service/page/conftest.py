@@ -33,6 +33,21 @@ LEADS = {
     "99592": ("3893", "9671"),
 }
 TOKEN = "a-token-for-the-tests"
+CARD = """# Planted
+
+Learned from **nothing** by `plant`,
+on [one](https://two.example) bed:
+
+    dx2px plant <b>
+
+- roses
+  and thorns
+- tulips
+
+| top | F1 % |
+|---|---|
+| 1 | 44.2 |
+"""
 PAYLOAD = "<img src=x onerror=window.hurt=1><script>window.hurt=1</script>"
 HARMLESS = ("status of 401", "status of 409", "status of 422", "status of 503", "ERR_INTERNET_DISCONNECTED")
 PATIENCE = 10  # seconds until a wait fails
@@ -64,7 +79,7 @@ def planted() -> ModelFiles:
         arrays={"U": U, "V": V, **drawn},
         history=pa.table({"epoch": [1]}),
         calibration=calibration(),
-        card="# Planted\n",
+        card=CARD,
         measured={"stays": 20, "top": {"1": {"recall": 39.41, "precision": 57.5, "f1": 44.18}}},
     )
 
@@ -116,7 +131,7 @@ def _replay(message: Any, receive: Any) -> Any:
 
 async def _answer(send: Any, status: int, problem: dict[str, Any]) -> None:
     body = json.dumps({**problem, "status": status}).encode()
-    headers = [(b"content-type", b"application/problem+json"), (b"retry-after", b"1")]
+    headers = [(b"content-type", b"application/problem+json"), (b"retry-after", b"0.3")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
@@ -175,7 +190,21 @@ def guarded(model_folder: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
+def shipped() -> Iterator[str]:
+    """The service as users start it: the package's model, and beside it the one for ICD-10."""
+    from dx2px.answers.shipped import model_path, siblings
+    from dx2px.service.answers import Answers
+    from dx2px.service.app import create_app
+    from dx2px.service.served import Served
+
+    path = model_path()
+    others = [Answers(Model.load(other)) for other in siblings(path)]
+    with serving(create_app(Served(Answers(Model.load(path), others)))) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
 def serve() -> Iterator[Callable[[ModelFiles], tuple[str, Model]]]:
     """Serves other models: the address, and the model itself to compare with."""
     from dx2px.service.answers import Answers

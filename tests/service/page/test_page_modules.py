@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dx2px.answers.results import FEW
 from dx2px.codes import System, dictionary, dotted
 
 
@@ -100,7 +101,7 @@ def test_a_plan_without_mass_is_drawn_flat(library: Any) -> None:
 def test_spreadsheets_run_nothing(library: Any) -> None:
     answer = {"procedures": [{"rank": 1, "code": "x", "title": '=1+"a"', "probability": None, "because": []}]}
     text = library.module("download", "return m.asCsv({answer: given[0]})", answer)
-    assert text.splitlines()[1] == '1,x,"\'=1+""a""",,,'
+    assert text.splitlines()[1] == '1,x,"\'=1+""a""",,,,,'
 
 
 def test_stays_are_read_line_by_line(library: Any) -> None:
@@ -121,3 +122,47 @@ def test_stays_are_read_line_by_line(library: Any) -> None:
         "7": "it has no diagnosis",
         "8": "it has 3 bars instead of 2: write name | diagnoses | procedures",
     }
+
+
+VENTILATED = [
+    "Continuous invasive mechanical ventilation for less than 96 consecutive hours",
+    "Continuous invasive mechanical ventilation for 96 consecutive hours or more",
+    "Non-invasive mechanical ventilation",
+]
+
+
+@pytest.mark.parametrize(
+    ("title", "length", "shown"),
+    [
+        (VENTILATED[2], 40, VENTILATED[2]),
+        (VENTILATED[0], 45, "Continuous…less than 96 consecutive hours"),
+        (VENTILATED[1], 45, "Continuous…96 consecutive hours or more"),
+        (VENTILATED[0], 30, "Continuous…less than 96…"),
+        (
+            "Cardiopulmonary resuscitation, not otherwise specified",
+            45,
+            "Cardiopulmonary resuscitation, not…specified",
+        ),
+        ("Pseudohypoparathyroidism", 10, "Pseudo…ism"),
+    ],
+)
+def test_long_titles_keep_what_tells_them_apart(library: Any, title: str, length: int, shown: str) -> None:
+    script = "return m.shortened(given[0], (text) => text.length <= given[1], given[2])"
+    assert library.module("shorten", script, title, length, VENTILATED) == shown
+
+
+def test_alternatives_and_weak_support_are_marked(library: Any) -> None:
+    codes = [f"icd9pcs:{code}" for code in (7935, 7915, 8152, 9904)]
+    answer = {"alternatives": [codes[:3]]}
+    because = [{"code": "icd9cm:82021", "share": 1.0}]
+    asked = [
+        {"code": code, "rests_on": stays, "because": because}
+        for code, stays in zip(codes, (FEW, FEW - 1, 11, None), strict=True)
+    ]
+    script = "return given[1].map((one) => [m.remarksOn(given[0], one), m.support(one)])"
+    assert library.module("remarks", script, answer, asked) == [
+        [["or 79.15, 81.52"], "Rests on 30 training stays with 820.21."],
+        [["or 79.35, 81.52", "few stays"], "Rests on 29 training stays with 820.21."],
+        [["or 79.35, 79.15", "few stays"], "Rests on at most 11 training stays with 820.21."],
+        [[], ""],
+    ]

@@ -5,11 +5,12 @@ import * as audit from "./audit.js";
 import { count, dotted, sameCode } from "./codes.js";
 import * as diagnoses from "./diagnoses.js";
 import * as dialogs from "./dialogs.js";
-import { announce, byId, node } from "./dom.js";
+import { all, announce, byId, node } from "./dom.js";
 import * as download from "./download.js";
 import * as evidence from "./evidence.js";
 import * as facts from "./facts.js";
 import * as figure from "./figure.js";
+import * as info from "./info.js";
 import { Latest } from "./latest.js";
 import * as recommendations from "./recommendations.js";
 import * as spotlight from "./spotlight.js";
@@ -24,6 +25,8 @@ const ASKED = ["diagnoses", "top", "plan", "answerIn", "principal", "age", "sex"
 /** @type {import("./api.js").Explanation | null} */
 let answer = null;
 const INVITATION = byId("recommend-empty").textContent;
+/** @type {string[]} */
+let answersIn = []; // systems of procedures, the model's own first
 let asked = ""; // the question that the shown answer belongs to
 
 function question() {
@@ -121,7 +124,8 @@ function showAnswer(found) {
     : INVITATION;
   byId("exports").hidden = !some;
   evidence.draw(found?.evidence ?? []);
-  recommendations.draw(found?.procedures ?? [], evidence.codedIn(found), found?.plan.kind);
+  recommendations.draw(found);
+  markVersion();
   figure.show(found && figure.picturing(found));
 }
 
@@ -132,6 +136,12 @@ function offerCoverage(probable) {
   if (!offered && (probable || top === "90%"))
     choice.append(node("option", { value: "90%" }, "90 % coverage"));
   choice.value = top;
+}
+
+/** The version asked for or, if none was, that of the answer. */
+function markVersion() {
+  const shown = current().answerIn || answer?.procedures[0]?.code.split(":")[0] || answersIn[0];
+  for (const choice of all("input[name=answerIn]")) choice.checked = choice.value === shown;
 }
 
 function showProblem(id, problem, again) {
@@ -178,6 +188,7 @@ function startTabs() {
 function startExports() {
   const result = () => ({ answer, scope: byId("scope-text").textContent });
   byId("copy").addEventListener("click", () => copyAndTell(byId("copy"), download.asText(result())));
+  byId("print").addEventListener("click", () => window.print());
   byId("copy-link").addEventListener("click", () => copyAndTell(byId("copy-link"), location.href));
   byId("save-json").addEventListener("click", () =>
     download.save("dx2px.json", "application/json", download.asJson(answer)),
@@ -204,28 +215,32 @@ async function learnModel() {
   dialogs.describeModel(model);
   figure.offerPlans(model.plan);
   facts.offer(model.evidence);
-  byId("answer-in-field").hidden = model.answers_in.length < 2;
+  answersIn = model.answers_in;
+  byId("versions").hidden = answersIn.length < 2;
+  markVersion();
   refresh();
 }
 
 function follow(state, changed) {
   if (changed.has("tab")) choose(state.tab);
   if (changed.has("top")) offerCoverage(false);
-  if (changed.has("answerIn")) byId("answer-in").value = state.answerIn;
+  if (changed.has("answerIn")) markVersion();
   if (ASKED.some((name) => changed.has(name))) refresh();
   if (changed.has("accepted") || changed.has("rejected")) recommendations.mark();
   if (["age", "sex", "admission"].some((name) => changed.has(name))) facts.draw();
   if (changed.has("view")) figure.draw();
 }
 
-for (const part of [theme, dialogs, spotlight, diagnoses, facts, undo, figure]) part.start();
+for (const part of [theme, dialogs, info, spotlight, diagnoses, facts, undo, figure]) part.start();
 audit.start((problem, again) => showProblem("audit-problem", problem, again));
 startTabs();
 startExports();
 onHealth(showHealth);
 onChange(follow);
 byId("top").addEventListener("change", () => update({ top: byId("top").value }));
-byId("answer-in").addEventListener("change", () => update({ answerIn: byId("answer-in").value }));
+for (const choice of all("input[name=answerIn]")) {
+  choice.addEventListener("change", () => update({ answerIn: choice.value }));
+}
 window.addEventListener("hashchange", restore);
 window.addEventListener("online", refresh);
 restore();

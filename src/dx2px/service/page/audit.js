@@ -41,7 +41,7 @@ export function start(fail) {
 }
 
 function entry(id, kind, name, label, placeholder) {
-  new CodeEntry(byId(`${id}-entry`), { id, kind, label, placeholder, add: (codes) => add(name, codes) });
+  new CodeEntry(byId(`${id}-entry`), { id, kind, label, placeholder, list: name });
 }
 
 /** The diagnoses of the other tab, and the procedures accepted there. */
@@ -109,7 +109,6 @@ function draw() {
   const parts = [...shown.audited.map(drawnStay), ...shown.flaws.map(drawnFlaw)];
   parts.sort((one, other) => Number(one.dataset.line) - Number(other.dataset.line));
   byId("audit-empty").hidden = parts.length > 0;
-  byId("audit-note").hidden = !shown.audited.some((stay) => stay.findings.length);
   byId("findings").replaceChildren(...parts);
   drawCodes();
 }

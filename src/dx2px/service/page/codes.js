@@ -115,7 +115,8 @@ export function percent(share) {
  * A number with its noun: count(1, "code") is "1 code".
  * @param {number} many
  * @param {string} what
+ * @param {string} [several] its plural, if that is not regular
  */
-export function count(many, what) {
-  return `${many} ${what}${many === 1 ? "" : "s"}`;
+export function count(many, what, several = `${what}s`) {
+  return `${many} ${many === 1 ? what : several}`;
 }

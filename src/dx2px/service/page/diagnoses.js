@@ -6,14 +6,14 @@ import { dotted, heading, percent, sameCode, systemOf } from "./codes.js";
 import { CodeEntry } from "./entry.js";
 import { takesPrincipal } from "./facts.js";
 import { assignHues, hue } from "./spotlight.js";
-import { add, current, remove, replace, update } from "./state.js";
+import { current, NEW_STAY, remove, replace, update } from "./state.js";
 import { learnTitles, titleOf } from "./titles.js";
 
 /** @type {[string, string[]][]} */
 const EXAMPLES = [
-  ["Kidney failure with sepsis", ["585.6", "403.91", "427.5", "518.81", "995.92", "038.9"]],
+  ["Kidney failure", ["585.6", "403.91", "427.5", "518.81", "995.92", "038.9"]],
   ["Heart attack", ["410.71", "414.01", "428.0", "427.31", "401.9", "250.00"]],
-  ["Hip fracture after a fall", ["820.21", "733.00", "285.1", "401.9", "E885.9"]],
+  ["Hip fracture", ["820.21", "733.00", "285.1", "401.9", "E885.9"]],
 ];
 const SIBLINGS = 4;
 
@@ -32,9 +32,9 @@ export function start() {
     kind: "diagnosis",
     label: "Add a diagnosis by code or words",
     placeholder: "585.6, or kidney disease",
-    add: (codes) => add("diagnoses", codes),
+    list: "diagnoses",
   });
-  byId("clear").addEventListener("click", () => remove("diagnoses", current().diagnoses));
+  byId("clear").addEventListener("click", removeAll);
   for (const [name, codes] of EXAMPLES) {
     byId("examples").append(
       node("button", { type: "button", class: "example", onclick: () => show(codes) }, name),
@@ -42,10 +42,14 @@ export function start() {
   }
 }
 
-/** An example replaces the list, which undo brings back; verdicts and facts belong to the old stay, so they go. */
+/** An example replaces the list. Verdicts and facts belong to the old stay: they go, and undo brings all back. */
 function show(codes) {
-  update({ accepted: [], rejected: [], principal: "", age: "", sex: "", admission: "" });
-  replace("diagnoses", codes);
+  replace("diagnoses", codes, NEW_STAY);
+}
+
+function removeAll() {
+  remove("diagnoses", current().diagnoses, NEW_STAY);
+  byId("diagnosis-input").focus();
 }
 
 /**
@@ -106,7 +110,7 @@ function significance(code) {
   const share = percent(weight);
   return node(
     "span",
-    { class: "measure", title: `Significance: this diagnosis has ${share} of the weight of all that is known` },
+    { class: "measure", title: `Significance: ${share} of the weight of all that is known` },
     bar(weight, `significance ${share}`),
     node("span", { class: "number", "aria-hidden": "true" }, share),
   );
@@ -158,7 +162,7 @@ function reading(code) {
   const { to, kind, via } = translated.get(code);
   const names = to.map((one) => `${dotted(one)} ${titleOf(one)}`).join(" and ");
   const how = kind === "parent" && via ? `by its heading ${dotted(via)}` : kind;
-  return node("div", { class: "status" }, `Read as ${names} (${systemOf(to[0])}, ${how}).`);
+  return node("div", { class: "reading" }, `Read as ${names} (${systemOf(to[0])}, ${how}).`);
 }
 
 function status(known) {

@@ -3,6 +3,7 @@
 import { onTokenNeeded } from "./api.js";
 import { systemName } from "./codes.js";
 import { all, byId, node } from "./dom.js";
+import { render } from "./markdown.js";
 
 /** Make the close buttons work, and let requests ask for a token. */
 export function start() {
@@ -36,13 +37,12 @@ function askForToken(wrong) {
 }
 
 /**
- * Fill the header and the dialog with what the server says about its model.
+ * Fill the dialog, and the sentence at the top, with what the server says about its model.
  * @param {any} model
  */
 export function describeModel(model) {
   const sizes = [model.diagnoses, model.procedures];
   const [diagnoses, procedures] = sizes.map((size) => size.toLocaleString("en"));
-  byId("model-name").textContent = `${model.method} · ${diagnoses} → ${procedures} codes`;
   byId("scope-text").textContent = model.scope;
   const facts = {
     Method: model.method,
@@ -57,8 +57,7 @@ export function describeModel(model) {
   byId("about-body").replaceChildren(
     node("p", {}, model.scope),
     node("dl", {}, ...rows),
-    model.metrics.length ? table(model.metrics) : "",
-    node("pre", { tabindex: 0, "aria-label": "Model card" }, model.card),
+    node("section", { class: "card-text", "aria-label": "Model card" }, ...render(model.card)),
   );
 }
 
@@ -67,19 +66,4 @@ function takes(evidence) {
   const principal = evidence.principal ? ["principal diagnosis"] : [];
   const admission = evidence.admissions.length ? ["type of admission"] : [];
   return ["diagnoses", ...principal, "age", "sex", ...admission, "procedures already coded"].join(", ");
-}
-
-/** What was measured on the test stays, one line for each number of recommendations. */
-function table(metrics) {
-  const columns = { recall: "recall %", precision: "precision %", f1: "F1 %" };
-  const head = ["top", ...Object.values(columns)].map((name) => node("th", { scope: "col" }, name));
-  const rates = (line) => Object.keys(columns).map((name) => node("td", {}, line[name].toFixed(1)));
-  const lines = metrics.map((line) => node("tr", {}, node("td", {}, line.top), ...rates(line)));
-  return node(
-    "table",
-    { class: "metrics" },
-    node("caption", {}, "Measured on the test stays"),
-    node("thead", {}, node("tr", {}, ...head)),
-    node("tbody", {}, ...lines),
-  );
 }

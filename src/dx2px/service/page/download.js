@@ -4,6 +4,7 @@ import { announce, byId, shape } from "./dom.js";
 import { dotted, percent } from "./codes.js";
 import { codedIn } from "./evidence.js";
 import { drawn } from "./figure.js";
+import { alternativesOf, remarksOn } from "./remarks.js";
 import { current } from "./state.js";
 import { fullName, shortName } from "./titles.js";
 
@@ -43,14 +44,18 @@ export function asJson(explanation) {
  * @returns {string}
  */
 export function asCsv({ answer }) {
-  const head = ["rank", "code", "title", "probability", "verdict", "because"];
+  const head = ["rank", "code", "title", "probability", "verdict", "alternatives", "stays", "because"];
   const lines = answer.procedures.map((one) => {
     const because = one.because
       .map((reason) => `${shortName(reason.code)} ${reason.share.toFixed(3)}`)
       .join("; ");
-    return [one.rank, dotted(one.code), one.title, one.probability ?? "", verdictOn(one.code), because];
+    const others = alternativesOf(answer, one.code).map(dotted).join("; ");
+    const measured = [one.probability ?? "", verdictOn(one.code), others, one.rests_on ?? ""];
+    return [one.rank, dotted(one.code), one.title, ...measured, because];
   });
-  const coded = codedIn(answer).map((one) => ["", dotted(one.code), one.title, "", verdictOn(one.code), ""]);
+  const coded = codedIn(answer).map((one) => {
+    return ["", dotted(one.code), one.title, "", verdictOn(one.code), "", "", ""];
+  });
   return [head, ...coded, ...lines].map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 
@@ -67,9 +72,8 @@ function cell(value) {
  */
 export function asText({ answer, scope }) {
   const line = (one) => {
-    const marks = [one.probability === null ? "" : percent(one.probability), verdictOn(one.code)].filter(
-      Boolean,
-    );
+    const probability = one.probability === null ? "" : percent(one.probability);
+    const marks = [probability, verdictOn(one.code), ...remarksOn(answer, one)].filter(Boolean);
     return `${one.rank}. ${dotted(one.code)} ${one.title}${marks.length ? ` (${marks.join(", ")})` : ""}`;
   };
   const diagnoses = answer.diagnoses.map(

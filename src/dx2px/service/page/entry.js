@@ -4,10 +4,12 @@ import { ask } from "./api.js";
 import { announce, node } from "./dom.js";
 import { count, dotted, isList, looksLikeCode, readList } from "./codes.js";
 import { Latest } from "./latest.js";
+import { add, onChange } from "./state.js";
 import { learnTitles } from "./titles.js";
 
 const QUIET = 90; // milliseconds without a key stroke before the server is asked
 const SHOWN = 20;
+const HINT = "Type a code or words, or paste a list.";
 
 /**
  * @typedef {object} Settings
@@ -15,7 +17,7 @@ const SHOWN = 20;
  * @property {"diagnosis" | "procedure"} kind
  * @property {string} label
  * @property {string} placeholder
- * @property {(codes: string[]) => number} add takes codes, returns how many were new
+ * @property {import("./state.js").ListName} list that the codes are added to
  */
 
 export class CodeEntry {
@@ -30,7 +32,9 @@ export class CodeEntry {
     this.codes = [];
     this.active = -1;
     this.takeFirst = false; // Enter was pressed before the answer came
+    this.held = 0; // codes in the list
     this.build(host);
+    onChange((state) => this.follow(state[settings.list].length));
   }
 
   build(host) {
@@ -42,7 +46,7 @@ export class CodeEntry {
       "aria-label": label,
       hidden: true,
     });
-    this.hint = node("p", { id: `${id}-hint`, class: "note hint" }, "Type a code or words, or paste a list.");
+    this.hint = node("p", { id: `${id}-hint`, class: "note hint" }, HINT);
     this.input = node("input", {
       id: `${id}-input`,
       type: "text",
@@ -69,6 +73,7 @@ export class CodeEntry {
   search() {
     const text = this.input.value.trim();
     this.takeFirst = false;
+    this.hint.textContent = HINT;
     if (!text || isList(text)) {
       this.latest.stop();
       this.close();
@@ -169,12 +174,18 @@ export class CodeEntry {
   }
 
   give(codes, skipped) {
-    const added = this.settings.add(codes);
+    const added = add(this.settings.list, codes);
     this.clear();
     const pieces = [added === 1 ? `Added ${dotted(codes[0])}.` : `Added ${count(added, "code")}.`];
     if (codes.length > added) pieces.push(`${count(codes.length - added, "code")} already listed.`);
     if (skipped) pieces.push(`Skipped ${count(skipped, "line")} without a code.`);
     this.say(pieces.slice(added ? 0 : 1).join(" ") || "Nothing to add.");
+  }
+
+  /** What was said about added codes does not outlive their removal. */
+  follow(many) {
+    if (many < this.held) this.hint.textContent = HINT;
+    this.held = many;
   }
 
   say(text) {

@@ -5,6 +5,8 @@ import { dotted, percent, systemOf } from "./codes.js";
 import { takesPrincipal } from "./facts.js";
 import { learnTitles } from "./titles.js";
 
+const SMALLEST = 0.005; // a background with less says nothing
+
 /** @type {Set<string>} */
 let besides = new Set();
 
@@ -13,7 +15,9 @@ let besides = new Set();
  * @param {import("./api.js").Evidence[]} rows
  */
 export function draw(rows) {
-  const known = rows.filter((one) => one.status === "known");
+  const known = rows.filter(
+    (one) => one.status === "known" && (one.kind !== "background" || one.significance >= SMALLEST),
+  );
   learnTitles(rows);
   besides = new Set(rows.map((one) => one.code));
   byId("evidence").classList.toggle("with-principal", takesPrincipal()); // its bars below those of the diagnoses
@@ -40,7 +44,7 @@ function row({ code, title, significance }) {
     node("span", { class: coded ? "title" : "title wide" }, title),
     node(
       "span",
-      { class: "measure", title: `Significance: this has ${share} of the weight of all that is known` },
+      { class: "measure", title: `Significance: ${share} of the weight of all that is known` },
       bar(significance, `significance ${share}`),
       node("span", { class: "number", "aria-hidden": "true" }, share),
     ),

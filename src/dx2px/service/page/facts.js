@@ -1,6 +1,6 @@
 // What is known about the stay besides its diagnoses: the fields, shown if the model takes them, and what is told.
 
-import { byId, node } from "./dom.js";
+import { all, byId, node } from "./dom.js";
 import { sameCode } from "./codes.js";
 import { current, update } from "./state.js";
 
@@ -13,6 +13,7 @@ let taken = null; // by the model; null if it takes diagnoses alone, or is not k
 
 /** Follow the fields. */
 export function start() {
+  offer();
   for (const name of FIELDS)
     byId(name).addEventListener("input", () => {
       update({ [name]: byId(name).value });
@@ -30,6 +31,8 @@ export function offer(evidence = null) {
   byId("admission").replaceChildren(node("option", { value: "" }, "not known"), ...choices);
   byId("admission-field").hidden = !choices.length;
   byId("facts").hidden = taken === null;
+  for (const one of all("[data-takes]")) one.hidden = taken === null;
+  for (const one of all("[data-plain]")) one.hidden = taken !== null;
   draw();
 }
 

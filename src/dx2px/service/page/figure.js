@@ -1,7 +1,7 @@
 // The figure of the plan: flow, heat map or table, redrawn when the answer, the choice or the width changes.
 
 import { all, byId, keepingFocus, node } from "./dom.js";
-import { dotted, percent, systemOf } from "./codes.js";
+import { count, dotted, percent, systemOf } from "./codes.js";
 import { drawFlow } from "./flow.js";
 import { drawHeatMap } from "./heatmap.js";
 import { sentence, sums } from "./figure_text.js";
@@ -11,19 +11,23 @@ import { shortName } from "./titles.js";
 
 /**
  * @typedef {object} Picture
- * @property {import("./api.js").Plan} plan
+ * @property {import("./api.js").Plan} plan what is drawn
+ * @property {import("./api.js").Plan} whole the same with the rows that carry next to nothing
  * @property {Map<string, string>} titles of all its codes
  * @property {number} listed how many procedures there are; the plan may be of the first ones
  */
 
 const WIDEST = 1180;
 const DRAWN = 20; // procedures that a figure can hold
+const CROWD = 12; // diagnoses up to which a figure draws them all
+const SMALLEST = 0.005; // of the mass
+const HINT = "Point at a code, or tap it, for its shares.";
 const PROSE = {
   flow: "The thicker a ribbon, the more mass goes from its diagnosis to its procedure.",
   heat: "Each cell is the mass that goes from its diagnosis to its procedure, in per cent of the total.",
   table: "The mass that goes from each diagnosis to each procedure, in per cent of the total.",
 };
-const UNFINISHED = " The transport did not converge: treat it as approximate.";
+const UNFINISHED = "The transport did not converge: treat it as approximate.";
 
 /** @type {Picture | null} */
 let picture = null;
@@ -61,7 +65,7 @@ export function trust() {
  */
 export function show(given) {
   picture = given;
-  setPlan(given?.plan ?? { diagnoses: [], procedures: [], mass: [] });
+  setPlan(given?.whole ?? { diagnoses: [], procedures: [], mass: [] });
   draw();
 }
 
@@ -86,21 +90,25 @@ export function drawn(view, width) {
   return view === "heat" ? drawHeatMap(picture, fitting) : drawFlow(picture, fitting);
 }
 
-/** The note below the heading: what is pointed at, or how to read the figure. */
+/** The note below the heading says what is pointed at; how to read the figure is behind the "i". */
 function describe(text) {
   if (picture === null) return;
-  byId("figure-note").textContent = text || PROSE[current().view] + reserve(picture);
+  byId("figure-note").textContent = text || [HINT, ...reserve(picture, current().view)].join(" ");
+  byId("figure-reading").textContent = PROSE[current().view];
   byId("figure-trust").textContent = trust();
 }
 
-/** What else a reader must know: how many procedures are drawn, and whether the transport was solved. */
-function reserve({ plan, listed }) {
-  const drawn = plan.procedures.length;
-  const first = drawn < listed ? ` Only the first ${drawn} of ${listed} procedures are drawn.` : "";
-  return first + (plan.converged === false ? UNFINISHED : "");
+/** What else a reader must know: what is not drawn, and whether the transport was solved. */
+function reserve({ plan, whole, listed }, view) {
+  const [drawn, left] = [plan.procedures.length, whole.diagnoses.length - plan.diagnoses.length];
+  return [
+    drawn < listed && `Only the first ${drawn} of ${listed} procedures are drawn.`,
+    left && view !== "table" && `${count(left, "diagnosis", "diagnoses")} with less than ${percent(SMALLEST)} are only in the table.`,
+    plan.converged === false && UNFINISHED,
+  ].filter(Boolean);
 }
 
-function table({ plan, titles }) {
+function table({ whole: plan, titles }) {
   const { rows } = sums(plan.mass);
   const head = plan.procedures.map((code) =>
     node(
@@ -158,7 +166,21 @@ function heading(code, title) {
  */
 export function picturing({ diagnoses, procedures, plan, evidence = [] }) {
   const titles = new Map([...diagnoses, ...evidence, ...procedures].map((one) => [one.code, one.title]));
-  return procedures.length ? { plan: firstOf(plan), titles, listed: procedures.length } : null;
+  const whole = firstOf(plan);
+  return procedures.length ? { plan: notable(whole), whole, titles, listed: procedures.length } : null;
+}
+
+/** The rows worth drawing: a few diagnoses all; of many, and of other evidence, those that carry something. */
+function notable(plan) {
+  const { rows, total } = sums(plan.mass);
+  const few = plan.diagnoses.length <= CROWD ? plan.diagnoses.length : 0;
+  const kept = rows.map((mass, i) => i < few || mass >= SMALLEST * total);
+  return {
+    ...plan,
+    diagnoses: plan.diagnoses.filter((_, i) => kept[i]),
+    evidence: (plan.evidence ?? []).filter((_, i) => kept[plan.diagnoses.length + i]),
+    mass: plan.mass.filter((_, i) => kept[i]),
+  };
 }
 
 /** The first columns of a plan, as many as a figure can hold. */

@@ -2,35 +2,37 @@
 
 import { shape } from "./dom.js";
 import { percent } from "./codes.js";
+import { shortened } from "./shorten.js";
 import { rowsOf } from "./spotlight.js";
 import { fullName, shortName } from "./titles.js";
 
 export const BESIDES = "Besides the diagnoses";
 const measure = document.createElement("canvas").getContext("2d");
-const FONT = '13px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+const FONTS = {
+  title: '13px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
+  code: '600 12px ui-monospace, "SF Mono", "Cascadia Mono", "Segoe UI Mono", "DejaVu Sans Mono", Menlo, monospace',
+};
 
 /**
- * A text cut to a width in pixels, with an ellipsis in its middle: titles that open alike often differ at the end.
+ * The width of a text in pixels.
  * @param {string} text
- * @param {number} width
+ * @param {keyof typeof FONTS} font
  */
-export function fit(text, width) {
-  if (!measure || width <= 0) return "";
-  measure.font = FONT;
-  if (measure.measureText(text).width <= width) return text;
-  let [short, long] = [0, text.length];
-  while (short < long) {
-    const middle = Math.ceil((short + long) / 2);
-    if (measure.measureText(without(text, middle)).width <= width) short = middle;
-    else long = middle - 1;
-  }
-  return short > 2 ? without(text, short) : "";
+export function widthOf(text, font) {
+  if (!measure) return 0;
+  measure.font = FONTS[font];
+  return measure.measureText(text).width;
 }
 
-/** So many characters of a text: more of its beginning than of its end. */
-function without(text, kept) {
-  const last = Math.floor(0.4 * kept);
-  return `${text.slice(0, kept - last).trimEnd()}…${text.slice(text.length - last).trimStart()}`;
+/**
+ * A text cut to a width in pixels, with an ellipsis in its middle.
+ * @param {string} text
+ * @param {number} width
+ * @param {keyof typeof FONTS} [font]
+ * @param {Iterable<string>} [others] texts that it must be told apart from
+ */
+export function fit(text, width, font = "title", others = []) {
+  return shortened(text, (piece) => widthOf(piece, font) <= width, [...others]);
 }
 
 /**
@@ -49,7 +51,7 @@ export function sums(mass) {
  * @param {string | undefined} diagnosis
  * @param {string | undefined} procedure
  */
-export function sentence({ plan, titles }, diagnosis, procedure) {
+export function sentence({ whole: plan, titles }, diagnosis, procedure) {
   const rows = rowsOf(plan);
   const i = rows.indexOf(diagnosis ?? "");
   const j = plan.procedures.indexOf(procedure ?? "");

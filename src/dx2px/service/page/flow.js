@@ -2,7 +2,7 @@
 
 import { shape } from "./dom.js";
 import { dotted, percent, systemOf } from "./codes.js";
-import { BESIDES, fit, labelled, sums } from "./figure_text.js";
+import { BESIDES, fit, labelled, sums, widthOf } from "./figure_text.js";
 import { hue, rowsOf } from "./spotlight.js";
 import { shortName } from "./titles.js";
 
@@ -61,7 +61,7 @@ function stack(masses, scale, height) {
  */
 export function drawFlow(picture, width) {
   const { plan } = picture;
-  const side = width < NARROW ? 66 : Math.min(330, width * 0.31);
+  const side = width < NARROW ? 84 : Math.min(370, width * 0.33);
   const rows = rowsOf(plan);
   const flowing = Math.max(150, 24 * Math.max(rows.length, plan.procedures.length));
   const { height, left, right, ribbons } = layout(plan.mass, flowing, plan.diagnoses.length);
@@ -78,7 +78,7 @@ export function drawFlow(picture, width) {
     },
     shape(
       "g",
-      { class: "ribbons" },
+      { class: "ribbons", "aria-hidden": "true" }, // the ends say the same in words
       ...ribbons.filter((one) => one.thickness > THINNEST).map((one) => ribbon(one, ends, picture)),
     ),
     rows.length > plan.diagnoses.length ? besides(left[plan.diagnoses.length], side) : null,
@@ -91,7 +91,8 @@ export function drawFlow(picture, width) {
 function besides({ y, height }, side) {
   const above = Math.min(y, y + height / 2 - SLOT / 2) - 8;
   const place = { x: side - 8, y: above, "text-anchor": "end" };
-  return shape("text", { class: "label label-group", ...place }, fit(BESIDES, side - 10));
+  const room = widthOf(BESIDES, "title") < side - 10; // a phone has none; the gap must do there
+  return room ? shape("text", { class: "label label-group", ...place }, BESIDES) : null;
 }
 
 function ribbon({ i, j, y0, y1, thickness, value }, [x0, x1], { plan, titles }) {
@@ -151,13 +152,10 @@ function words(picture, code, side, isLeft) {
     const name = fit(shortName(code, picture.titles.get(code)), side - 10);
     return [shape("tspan", { class: "label-title" }, name)];
   }
-  const title = side > 100 ? fit(picture.titles.get(code) ?? "", side - 76) : "";
-  const pieces = title
-    ? [
-        ["label-code", dotted(code)],
-        ["label-title", title],
-      ]
-    : [["label-code", dotted(code)]];
+  const name = fit(dotted(code), side - 10, "code");
+  const room = side - 20 - widthOf(name, "code");
+  const title = side > 100 ? fit(picture.titles.get(code) ?? "", room, "title", picture.titles.values()) : "";
+  const pieces = [["label-code", name], ...(title ? [["label-title", title]] : [])];
   if (isLeft) pieces.reverse();
   return pieces.map(([look, text], place) => shape("tspan", { class: look, dx: place ? 6 : 0 }, text));
 }

@@ -3,7 +3,7 @@
 
 import { shape } from "./dom.js";
 import { dotted, percent, systemOf } from "./codes.js";
-import { BESIDES, fit, labelled } from "./figure_text.js";
+import { BESIDES, fit, labelled, widthOf } from "./figure_text.js";
 import { rowsOf } from "./spotlight.js";
 import { shortName } from "./titles.js";
 
@@ -37,7 +37,9 @@ export function drawHeatMap(picture, width) {
   const rows = rowsOf(plan);
   const first = plan.diagnoses.length; // row of other evidence
   const top = (i) => head + ROW * i + (i < first ? 0 : APART);
-  const frame = { side, cell, head, top, largest: Math.max(0, ...plan.mass.flat()) };
+  const codes = rows.filter(systemOf).map((code) => widthOf(dotted(code), "code"));
+  const indent = Math.min(side / 2, 16 + Math.max(40, ...codes)); // where titles begin
+  const frame = { side, cell, head, top, indent, largest: Math.max(0, ...plan.mass.flat()) };
   const height = top(rows.length - 1) + ROW + LEGEND;
   return shape(
     "svg",
@@ -51,20 +53,21 @@ export function drawHeatMap(picture, width) {
     ...plan.procedures.map((code, j) => columnHead(picture, code, j, frame)),
     ...rows.map((code, i) => rowHead(picture, code, i, frame)),
     first < rows.length
-      ? shape("text", { class: "label label-group", x: 4, y: top(first) - 6 }, fit(BESIDES, side - 4))
+      ? shape("text", { class: "label label-group", x: 4, y: top(first) - 6 }, BESIDES)
       : null,
     shape(
       "g",
-      { class: "cells" },
+      { class: "cells", "aria-hidden": "true" }, // the heads say the same in words, the table in numbers
       ...plan.mass.flatMap((masses, i) => masses.map((mass, j) => heatCell(picture, i, j, mass, frame))),
     ),
     legend(frame, width, height),
   );
 }
 
-function rowHead(picture, code, i, { side, top }) {
+function rowHead(picture, code, i, { side, top, indent }) {
   const y = top(i);
-  const title = side > 100 ? fit(picture.titles.get(code) ?? "", side - 76) : "";
+  const room = side > 100 ? side - indent - 8 : 0;
+  const title = fit(picture.titles.get(code) ?? "", room, "title", picture.titles.values());
   const name = { x: 4, y: y + ROW / 2, dy: "0.35em" };
   return labelled(
     picture,
@@ -73,8 +76,8 @@ function rowHead(picture, code, i, { side, top }) {
     shape("rect", { class: "catch", x: 0, y, width: side, height: ROW }),
     ...(systemOf(code)
       ? [
-          shape("text", { class: "label label-code", ...name }, dotted(code)),
-          shape("text", { class: "label label-title", ...name, x: 64 }, title),
+          shape("text", { class: "label label-code", ...name }, fit(dotted(code), side - 8, "code")),
+          shape("text", { class: "label label-title", ...name, x: indent }, title),
         ]
       : [
           shape(
@@ -97,13 +100,13 @@ function columnHead(picture, code, j, { side, cell, head }) {
     "procedure",
     code,
     shape("rect", { class: "catch", x: x - cell / 2, y: 0, width: cell, height: head }),
-    shape("text", { class: "label label-code", ...place }, dotted(code)),
+    shape("text", { class: "label label-code", ...place }, fit(dotted(code), slanted ? 52 : cell - 4, "code")),
     cell < TITLED
       ? null
       : shape(
           "text",
           { class: "label label-title", x, y: y + 17, "text-anchor": "middle" },
-          fit(picture.titles.get(code) ?? "", cell - 8),
+          fit(picture.titles.get(code) ?? "", cell - 8, "title", picture.titles.values()),
         ),
   );
 }

@@ -2,14 +2,16 @@
 
 import { all, bar, byId, icon, keepingFocus, node } from "./dom.js";
 import { dotted, percent, systemOf } from "./codes.js";
-import { isBesides } from "./evidence.js";
+import { codedIn, isBesides } from "./evidence.js";
 import { takesCoded } from "./facts.js";
+import { FEW_STAYS, remarksOn, support } from "./remarks.js";
 import { hue } from "./spotlight.js";
 import { current, update } from "./state.js";
 import { fullName, titleOf } from "./titles.js";
 
 const FIRST = 5; // codes of a family that are named
 const REASONS = 6; // the others are summed up
+const LONG = 7; // characters of a code that fit beside its title
 const SMALLEST = 0.005; // a smaller share is summed up with the others
 const NO_REASONS = "Reasons are given only for the first procedures of a long list.";
 
@@ -18,31 +20,32 @@ const open = new Set();
 
 /**
  * Draw the procedures of an answer: those that are coded already, and those recommended.
- * @param {import("./api.js").Procedure[]} recommended
- * @param {import("./api.js").Evidence[]} coded
- * @param {string} [kind] of the plan that their reasons are shares of
+ * @param {import("./api.js").Explanation | null} answer
  */
-export function draw(recommended, coded, kind) {
+export function draw(answer) {
+  const [recommended, coded] = [answer?.procedures ?? [], codedIn(answer)];
   const list = byId("procedures");
   // A procedure that was just ticked moves from one list to the other, and the focus with it.
   keepingFocus(byId("recommended"), () => {
     byId("coded-part").hidden = !coded.length;
     byId("coded").replaceChildren(...coded.map(codedRow));
-    list.replaceChildren(...recommended.map((one) => row(one, kind)));
+    list.replaceChildren(...recommended.map((one) => row(one, answer)));
   });
+  const long = [...recommended, ...coded].some((one) => dotted(one.code).length > LONG);
+  byId("recommended").classList.toggle("long-codes", long);
   const measured = recommended.every((one) => one.probability !== null);
   list.classList.toggle("unmeasured", !measured);
   byId("likelihood-note").hidden = measured;
   mark();
 }
 
-function row(one, kind) {
+function row(one, answer) {
   const name = `${dotted(one.code)} ${one.title}`;
   const reasons = node(
     "div",
     { class: "reasons", id: `reasons-${one.rank}`, hidden: !open.has(one.code) },
     ...(one.family ? [completion(one)] : []),
-    ...because(one, kind),
+    ...because(one, answer.plan.kind),
   );
   return node(
     "li",
@@ -50,7 +53,7 @@ function row(one, kind) {
     node(
       "div",
       { class: "procedure-line" },
-      disclosure(one, reasons),
+      disclosure(one, remarksOn(answer, one), reasons),
       measure(one),
       verdicts(one.code, name),
     ),
@@ -62,7 +65,7 @@ function codedRow({ code, title, status }) {
   return node(
     "li",
     { class: "procedure coded-row", "data-diagnosis": code, "data-spot": true },
-    verdict("accept", code, `Coded already: ${fullName(code, title)}`),
+    verdict("accept", code, `Already coded: ${fullName(code, title)}`),
     node("span", { class: "code", title: systemOf(code) }, dotted(code)),
     node("span", { class: "title" }, title),
     status === "unknown"
@@ -71,7 +74,7 @@ function codedRow({ code, title, status }) {
   );
 }
 
-function disclosure(one, reasons) {
+function disclosure(one, remarks, reasons) {
   const button = node(
     "button",
     {
@@ -85,6 +88,7 @@ function disclosure(one, reasons) {
     node("span", { class: "rank" }, one.rank),
     node("span", { class: "code", title: systemOf(one.code) }, dotted(one.code)),
     node("span", { class: "title" }, one.title),
+    remarks.length ? node("span", { class: "remarks" }, ...remarks.flatMap(marked)) : null,
     node("span", { class: "unseen" }, ", reasons"),
   );
   button.addEventListener("click", () => {
@@ -94,6 +98,11 @@ function disclosure(one, reasons) {
     else open.add(one.code);
   });
   return button;
+}
+
+/** A remark after the one before it; the one that warns stands out. */
+function marked(remark, place) {
+  return [place ? " · " : "", remark === FEW_STAYS ? node("span", { class: "few" }, remark) : remark];
 }
 
 function measure(one) {
@@ -127,6 +136,7 @@ function because(one, kind) {
     rest.length
       ? node("p", { class: "note" }, `and ${rest.length} more, together ${percent(restShare)}`)
       : null,
+    support(one) ? node("p", { class: "note" }, support(one)) : null,
   ].filter(Boolean);
 }
 
@@ -161,7 +171,7 @@ function verdicts(code, name) {
   return node(
     "span",
     { class: "verdicts", role: "group", "aria-label": `Verdict on ${name}` },
-    verdict("accept", code, takesCoded() ? `Coded already: ${name}` : `Accept ${name}`),
+    verdict("accept", code, takesCoded() ? `Already coded: ${name}` : `Accept ${name}`),
     verdict("reject", code, `Reject ${name}`),
   );
 }
@@ -179,7 +189,7 @@ function verdict(kind, code, label) {
       ...attributes,
       "data-code": code,
       "aria-label": label,
-      title: label,
+      title: kind === "reject" ? "Reject" : takesCoded() ? "Already coded" : "Accept",
       "aria-pressed": "false",
       onclick: () => judge(kind, code),
     },

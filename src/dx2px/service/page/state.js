@@ -68,11 +68,14 @@ const VALID = {
 };
 const LONGEST_LIST = 500;
 
+/** What belongs to a stay besides its diagnoses: it goes when another stay begins. */
+export const NEW_STAY = { accepted: [], rejected: [], principal: "", age: "", sex: "", admission: "" };
+
 /** @type {State} */
 let state = { ...EMPTY };
 /** @type {((state: State, changed: Set<string>) => void)[]} */
 const listeners = [];
-/** @type {{name: ListName, items: [number, string][], before?: string[]}[]} */
+/** @type {{name: ListName, items: [number, string][], rest: Partial<State>, before?: string[]}[]} */
 const removals = [];
 
 /** The current state; it is never changed in place. */
@@ -119,24 +122,31 @@ export function add(name, codes) {
  * Remove codes from a list; `undo` brings them back.
  * @param {ListName} name
  * @param {string[]} codes
+ * @param {Partial<State>} [rest] what else changes with them, and comes back with them
  */
-export function remove(name, codes) {
+export function remove(name, codes, rest = {}) {
   const gone = new Set(codes);
   const items = [...state[name].entries()].filter(([, code]) => gone.has(code));
   if (!items.length) return;
-  removals.push({ name, items });
-  update({ [name]: state[name].filter((code) => !gone.has(code)) });
+  removals.push({ name, items, rest: asNow(rest) });
+  update({ [name]: state[name].filter((code) => !gone.has(code)), ...rest });
 }
 
 /**
  * Replace a list; `undo` brings the old one back.
  * @param {ListName} name
  * @param {string[]} codes
+ * @param {Partial<State>} [rest] as of `remove`
  */
-export function replace(name, codes) {
+export function replace(name, codes, rest = {}) {
   const before = state[name];
-  if (before.length) removals.push({ name, items: [...before.entries()], before });
-  update({ [name]: codes });
+  if (before.length) removals.push({ name, items: [...before.entries()], rest: asNow(rest), before });
+  update({ [name]: codes, ...rest });
+}
+
+/** The present values of what is about to change. */
+function asNow(patch) {
+  return Object.fromEntries(Object.keys(patch).map((name) => [name, state[name]]));
 }
 
 /** Put back what was last removed, where it was; what was added since stays, unless the whole list was replaced. */
@@ -144,12 +154,12 @@ export function undo() {
   const last = removals.pop();
   if (!last) return false;
   if (last.before) {
-    update({ [last.name]: last.before });
+    update({ [last.name]: last.before, ...last.rest });
     return true;
   }
   const list = state[last.name].filter((code) => !last.items.some(([, gone]) => gone === code));
   for (const [place, code] of last.items) list.splice(Math.min(place, list.length), 0, code);
-  update({ [last.name]: list });
+  update({ [last.name]: list, ...last.rest });
   return true;
 }
 
