@@ -48,7 +48,7 @@ def worklist(audit: FileAudit, listed: int = LISTED) -> str:
         el("h1", NAME),
         el("p", _summary(audit, len(data["findings"]))),
         el("p", _strength(audit)),
-        el("p", SCOPE),
+        el("p", SCOPE, class_="scope"),
         _help(data),
         _controls(data),
         el("div", id="head", aria_hidden="true"),
@@ -57,7 +57,8 @@ def worklist(audit: FileAudit, listed: int = LISTED) -> str:
         data_block("worklist-data", data),
     ]
     package = "dx2px.report"
-    return document(NAME, body, [resource(package, "worklist.css")], [resource(package, "worklist.js")])
+    styles = [resource("dx2px", "looks.css"), resource(package, "worklist.css")]
+    return document(NAME, body, styles, [resource(package, "worklist.js")])
 
 
 def _summary(audit: FileAudit, listed: int) -> str:
