@@ -9,6 +9,7 @@ const SYSTEM = {
 };
 const CODE = /^(?:icd(?:9cm|9pcs|10cm|10pcs):)?[A-Z]?\d[0-9A-Z]{0,6}(?:\.[0-9A-Z]{0,4})?$/i;
 const LONGEST = 20;
+const BESIDE = 8; // characters of a code that fit beside its title
 
 /**
  * The form that people read. Text that is not a canonical code is returned as it is.
@@ -21,6 +22,14 @@ export function dotted(code) {
   if (bare.startsWith("@")) return bare.slice(1); // a chapter
   const place = system === "icd9cm" && bare.startsWith("E") ? 4 : DOT_PLACE[system];
   return place && bare.length > place ? `${bare.slice(0, place)}.${bare.slice(place)}` : bare;
+}
+
+/**
+ * Whether a code is too long to stand beside its title, as families of ICD-10-PCS codes are.
+ * @param {string} code
+ */
+export function isLong(code) {
+  return dotted(code).length > BESIDE;
 }
 
 /**

@@ -1,9 +1,9 @@
 // Evidence besides the diagnoses: its list with significance, and the procedures that are coded already.
 
 import { bar, byId, node } from "./dom.js";
-import { dotted, percent, systemOf } from "./codes.js";
+import { percent } from "./codes.js";
 import { takesPrincipal } from "./facts.js";
-import { learnTitles } from "./titles.js";
+import { columns, learnTitles } from "./titles.js";
 
 const SMALLEST = 0.005; // a background with less says nothing
 
@@ -35,13 +35,11 @@ export function isBesides(code) {
 
 function row({ code, title, significance }) {
   const share = percent(significance);
-  const coded = systemOf(code);
   return node(
     "li",
     { class: "code-row besides hue-none", "data-diagnosis": code, "data-spot": true },
     node("span", { class: "dot", "aria-hidden": "true" }),
-    coded ? node("span", { class: "code", title: coded }, dotted(code)) : null,
-    node("span", { class: coded ? "title" : "title wide" }, title),
+    ...columns(code, title),
     node(
       "span",
       { class: "measure", title: `Significance: ${share} of the weight of all that is known` },

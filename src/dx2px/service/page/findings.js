@@ -1,6 +1,6 @@
 // One finding of an audit: what it questions, how strong it is, and why. The words are those of files and worklist.
 
-import { node } from "./dom.js";
+import { bar, node } from "./dom.js";
 import { dotted, percent } from "./codes.js";
 import { fullName, shortName } from "./titles.js";
 
@@ -71,7 +71,13 @@ export function findingOf(one, remedies) {
 function strengthOf(strength) {
   const level = strength >= 0.5 ? "strong" : strength >= 0.25 ? "middle" : "weak";
   const meaning = `About ${Math.round(100 * strength)} of 100 such findings are mistakes, at the assumed rates`;
-  return node("span", { class: `strength ${level}`, title: meaning }, `strength ${strength.toFixed(2)}`);
+  const number = strength.toFixed(2);
+  return node(
+    "span",
+    { class: `strength ${level}`, title: meaning },
+    node("b", { "aria-hidden": "true" }, number),
+    bar(strength, `strength ${number}`),
+  );
 }
 
 function suggestions(suggested) {

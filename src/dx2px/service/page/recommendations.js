@@ -1,17 +1,16 @@
 // The ranked procedures: probability, reasons behind a disclosure, accept and reject.
 
 import { all, bar, byId, icon, keepingFocus, node } from "./dom.js";
-import { dotted, percent, systemOf } from "./codes.js";
+import { dotted, isLong, percent, systemOf } from "./codes.js";
 import { codedIn, isBesides } from "./evidence.js";
 import { takesCoded } from "./facts.js";
 import { FEW_STAYS, remarksOn, support } from "./remarks.js";
 import { hue } from "./spotlight.js";
 import { current, update } from "./state.js";
-import { fullName, titleOf } from "./titles.js";
+import { columns, fullName } from "./titles.js";
 
 const FIRST = 5; // codes of a family that are named
 const REASONS = 6; // the others are summed up
-const LONG = 7; // characters of a code that fit beside its title
 const SMALLEST = 0.005; // a smaller share is summed up with the others
 const NO_REASONS = "Reasons are given only for the first procedures of a long list.";
 
@@ -31,7 +30,7 @@ export function draw(answer) {
     byId("coded").replaceChildren(...coded.map(codedRow));
     list.replaceChildren(...recommended.map((one) => row(one, answer)));
   });
-  const long = [...recommended, ...coded].some((one) => dotted(one.code).length > LONG);
+  const long = [...recommended, ...coded].some((one) => isLong(one.code));
   byId("recommended").classList.toggle("long-codes", long);
   const measured = recommended.every((one) => one.probability !== null);
   list.classList.toggle("unmeasured", !measured);
@@ -156,12 +155,10 @@ function reasonList(note, label, reasons) {
 
 function reasonRow(reason) {
   const share = percent(reason.share);
-  const coded = systemOf(reason.code);
   return node(
     "li",
     { class: `reason ${hue(reason.code)}` },
-    coded ? node("span", { class: "code" }, dotted(reason.code)) : null,
-    node("span", { class: coded ? "title" : "title wide" }, titleOf(reason.code)),
+    ...columns(reason.code),
     bar(reason.share, `share ${share}`),
     node("span", { class: "number", "aria-hidden": "true" }, share),
   );

@@ -1,7 +1,8 @@
 // Titles of codes, as far as the server has sent them.
 
 import { ask } from "./api.js";
-import { dotted, sameCode, systemOf } from "./codes.js";
+import { dotted, isLong, sameCode, systemOf } from "./codes.js";
+import { node } from "./dom.js";
 
 /** @type {Map<string, string>} */
 const titles = new Map();
@@ -38,6 +39,19 @@ export function shortName(code, title = titleOf(code)) {
  */
 export function fullName(code, title = titleOf(code)) {
   return systemOf(code) || !title ? `${dotted(code)} ${title}`.trim() : title;
+}
+
+/**
+ * Code and title in two columns; what has no code, or a long one, takes both.
+ * @param {string} code
+ * @param {string} [title]
+ * @returns {HTMLElement[]}
+ */
+export function columns(code, title = titleOf(code)) {
+  const system = systemOf(code);
+  const name = system ? node("span", { class: "code", title: system }, dotted(code)) : null;
+  if (name && !isLong(code)) return [name, node("span", { class: "title" }, title)];
+  return [node("span", { class: "title wide" }, name, name ? " " : null, title)];
 }
 
 /**
