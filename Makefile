@@ -11,7 +11,7 @@ JOBS ?= 2
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-minimum check docs format bench results tables confirm model-icd10 clean
+.PHONY: help setup demo test test-minimum check docs format bench results tables confirm model-icd10 model-paper clean
 
 help: ## Show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -71,7 +71,14 @@ tables: $(READY) ## Make all tables and figures of docs/results.md and docs/pape
 confirm: $(READY) ## Confirm this version on stays that chose nothing: once per version (minutes); DATA=…
 	$(BIN)/python studies/confirm.py --data $(DATA)
 
-# The recipe says why the two corrections. The maps of procedures are CMS's, and not in this repository.
+# The recipes say why the two corrections. The maps of procedures are CMS's, and not in this repository.
+model-paper: $(READY) ## Make the package's model of the paper's method again (minutes); DATA=…
+	@mkdir -p build
+	$(BIN)/dx2px prepare nhds $(DATA)/nhds2010/NHDS10.sample.txt.bz2 --out build/nhds2010.parquet --min-count 20 \
+		--correct icd9pcs:48.1=icd9pcs:04.81 --correct icd9pcs:06.6=icd9pcs:00.66
+	$(BIN)/dx2px train build/nhds2010.parquet --recipe experiments/nhds2010-paper.toml --overwrite \
+		--out src/dx2px/shipped/nhds2010-paper
+
 model-icd10: $(READY) ## Make the package's model of ICD-10-PCS families again (minutes); DATA=…
 	@mkdir -p build
 	$(BIN)/dx2px prepare nhds $(DATA)/nhds2010/NHDS10.sample.txt.bz2 --out build/nhds2010-icd10.parquet --min-count 20 \

@@ -35,12 +35,12 @@ DOCUMENTS = ("README.md", "docs/results.md", "benchmarks/README.md")
 # The README's table: real stays, the medium size, and the methods that a newcomer wants to see.
 HEADLINE_COHORT = "nhds_medium"
 HEADLINE = {
-    "popularity": "the most frequent procedures, for every stay",
-    "word2vec": "a baseline of the paper",
+    "popularity": "the most frequent procedures",
     "bpr": "the paper's best baseline",
     "mlp": "a plain neural network",
     "e+pooling": "the paper's simplest variant",
-    "e+sa+ma": "the paper's full model",
+    "e+sa+ma": "the paper's full model, as printed",
+    "e+sa+ma, tuned": "the same, tuned on validation",
     "coupling": "the default of dx2px",
 }
 
@@ -199,11 +199,11 @@ def write_documents(experiment: Experiment, out: Path) -> None:
 
 def blocks(experiment: Experiment, out: Path) -> dict[str, str]:
     """Every generated part of the documents, by name."""
-    from dx2px.lab.benchmark import compare, rows_of, rules_of
-    from dx2px.lab.benchmark.comparison_tables import f1_markdown
+    from dx2px.lab.benchmark import rows_of, rules_of
     from dx2px.lab.benchmark.costs import costs_markdown, plan_markdown
-    from dx2px.lab.benchmark.markdown import markdown, summary_markdown
+    from dx2px.lab.benchmark.markdown import summary_markdown
     from dx2px.lab.benchmark.rules_table import rules_markdown
+    from dx2px.lab.benchmark.tuned import tuned_markdown
     from dx2px.lab.confirmation import confirmation_markdown
 
     made = {
@@ -216,11 +216,8 @@ def blocks(experiment: Experiment, out: Path) -> dict[str, str]:
         made |= {
             f"cohorts {group}": cohorts_markdown(summaries(experiment, group, out)),
             f"summary {group}": summary_markdown(rows) if rows else "",
-            f"table {group}": markdown(rows).replace("### ", "#### "),
-            f"folds {group}": missing_markdown(jobs),
-            f"comparisons {group}": f1_markdown(pairs)
-            if (pairs := compare(jobs, experiment.against))
-            else "",
+            f"tuned {group}": tuned_markdown(experiment.tuned_rows(group, Path(), out), rows),
+            f"folds {group}": missing_markdown(jobs + experiment.trial_jobs(group, Path(), out)),
             f"rules {group}": rules_markdown(rules) if (rules := rules_of(jobs)) else "",
             f"costs {group}": costs_markdown(rows) if rows else "",
         }
@@ -327,12 +324,14 @@ def missing_markdown(jobs: Sequence[Job]) -> str:
             by_method = missing.setdefault(job.name, {})
             by_method[job.row] = by_method.get(job.row, 0) + 1
     if not missing:
-        return "All planned folds have been run.\n"
+        return "All planned runs have been made.\n"
     parts = (
         f"{name}: {', '.join(f'{method} {number}' for method, number in some.items())}"
         for name, some in missing.items()
     )
-    return "Folds not run yet, by cohort and method. " + ". ".join(parts) + ".\n"
+    return (
+        "Runs not made yet, by cohort and row (of a tuned row, the next trial). " + ". ".join(parts) + ".\n"
+    )
 
 
 if __name__ == "__main__":

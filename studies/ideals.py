@@ -76,8 +76,8 @@ def rows_of(pairs: Pairs) -> Iterator[tuple[str, Table, Table | None]]:
         yield "its ideal", ideal, None
     yield "GWL", learned(recommender("gwl"), pairs), -1 / (1 + pairs.w)
     yield "its ideal", -1 / (1 + pairs.w), None
-    for name in ("bpr", "dwl"):
-        yield name.upper(), learned(recommender(name), pairs), None
+    yield "BPR", learned(recommender("bpr"), pairs), None
+    yield "DWL by distance", learned(recommender("dwl", rule="euclidean"), pairs), None
 
 
 def main() -> None:

@@ -2,8 +2,7 @@
 
 Run: python studies/variants.py COHORT… [--seeds 3] [--threads 1] [--out results/variants.json]
 80/20 by stay (split seed 0), fold 0 of ten validates, weights of the last epoch, defaults otherwise. Runs are kept
-in a JSON file, so an interrupted table goes on where it stopped. Prints Markdown; docs/results.md has the
-numbers.
+in a JSON file, so an interrupted table goes on where it stopped. Prints Markdown.
 """
 
 from __future__ import annotations

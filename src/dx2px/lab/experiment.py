@@ -66,14 +66,20 @@ class Experiment:
 
     def jobs(self, group: str, cohorts: Path, results: Path) -> list[Job]:
         """The runs of a group, the rows of a method together; of a tuned row once its settings are chosen."""
-        found = [job for spec in self._of(group) for job in self._planned(spec, cohorts, results)]
         order = {method: place for place, method in enumerate(self.config.methods)}
-        return sorted(found, key=lambda job: (job.split.fold, order[job.method]))
+        jobs = []
+        for spec in self._of(group):
+            found = self._planned(spec, cohorts, results)
+            jobs += sorted(found, key=lambda job: (job.split.fold, order[job.method]))
+        return jobs
 
     def trial_jobs(self, group: str, cohorts: Path, results: Path) -> list[Job]:
         """The trials that lead to the settings of the tuned rows, as far as they are known."""
-        rows = (row for spec in self._of(group) for row in self._tuned(spec, cohorts, results))
-        return [job for row in rows for job in row.trials()]
+        return [job for row in self.tuned_rows(group, cohorts, results) for job in row.trials()]
+
+    def tuned_rows(self, group: str, cohorts: Path, results: Path) -> list[TunedRow]:
+        """The tuned rows of a group, cohort by cohort."""
+        return [row for spec in self._of(group) for row in self._tuned(spec, cohorts, results)]
 
     def _tuned(self, spec: CohortSpec, cohorts: Path, results: Path) -> list[TunedRow]:
         return [TunedRow(_id(spec, cohorts), method, self.config, results / TUNED) for method in self.tuned]

@@ -10,7 +10,7 @@ import pytest
 
 from dx2px.lab.benchmark import BenchmarkConfig, Job, compare, plan, rows_of, verdicts
 from dx2px.lab.benchmark.comparison import CELLS, Comparison, _resampled_means
-from dx2px.lab.benchmark.comparison_tables import comparisons_markdown, f1_markdown
+from dx2px.lab.benchmark.comparison_tables import comparisons_markdown
 from dx2px.lab.benchmark.runs import run_job
 from dx2px.lab.benchmark.settings import configured
 from dx2px.lab.synthetic import SyntheticConfig, generate
@@ -89,8 +89,7 @@ def test_intervals_agree_with_the_normal_approximation() -> None:
 
 def test_the_documents_show_every_cell() -> None:
     cells = [Comparison("c", "a", "b", 10, top, metric, 1.25, -0.5, 3.0) for top, metric in CELLS]
-    whole, short = comparisons_markdown(cells), f1_markdown(cells)
+    whole = comparisons_markdown(cells)
     assert whole.count("+1.25 (-0.50 … +3.00)") == 12
-    assert short.count("+1.25 (-0.50 … +3.00)") == 4
     assert "| c | a | b | 10 | 12 of 12 | 0 of 12 | 0 of 12 |" in whole
     assert "| c | a | b | 10 | recall |" in whole

@@ -35,15 +35,6 @@ def verdicts_markdown(comparisons: Sequence[Comparison]) -> str:
     return table(VERDICTS, map(verdict_cells, verdicts(comparisons)))
 
 
-def f1_markdown(comparisons: Sequence[Comparison]) -> str:
-    """The summary with the differences in F1 beside it: the short form for documents."""
-    cells = {(c.cohort, c.other, c.top): _shown(c) for c in comparisons if c.metric == "f1"}
-    rows = [
-        (*verdict_cells(one), *(cells[one.cohort, one.other, L] for L in AT)) for one in verdicts(comparisons)
-    ]
-    return table((*VERDICTS, *(f"F1@{L}" for L in AT)), rows)
-
-
 def verdict_cells(one: Verdict) -> tuple[object, ...]:
     """A row under `VERDICTS`."""
     counts = (f"{number} of {one.cells}" for number in (one.ahead, one.above, one.below))

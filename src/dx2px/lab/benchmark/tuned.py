@@ -6,10 +6,13 @@ is run with these. The winning trial is the run of the first fold.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from dx2px.lab.benchmark.plan import BenchmarkConfig, CohortId, Job, plan
+from dx2px.lab.benchmark.tables import Row
+from dx2px.lab.tables import table
 from dx2px.methods.tuning import Trial, best_trial, judged, next_trial
 
 TUNED = "tuned"
@@ -19,7 +22,7 @@ class TunedRow:
     """A method on a cohort; `out` keeps its runs."""
 
     def __init__(self, cohort: CohortId, method: str, config: BenchmarkConfig, out: Path) -> None:
-        self.cohort, self.out = cohort, out
+        self.cohort, self.method, self.out = cohort, method, out
         self.config = replace(config, methods=(method,), remark=TUNED)
         self.known: dict[Trial, float] = {}  # what each trial that has been run is judged by
         while (trial := next_trial(self.known)) is not None and (result := self._job(trial).result()):
@@ -45,3 +48,19 @@ class TunedRow:
 
     def _plan(self, trial: Trial) -> list[Job]:
         return plan([self.cohort], replace(self.config, model=trial.options), self.out)
+
+
+def tuned_markdown(tuned: Sequence[TunedRow], rows: Sequence[Row]) -> str:
+    """For each row whose settings are chosen: these, what validation said of them, and test F1 before and after."""
+    found = {(row.cohort, row.method): row for row in rows}
+    lines = []
+    for one in tuned:
+        after = found.get((one.cohort.name, f"{one.method}, {TUNED}"))
+        if one.chosen is not None and after is not None:
+            before = found[one.cohort.name, one.method]
+            gain = f"{one.known[one.chosen] - next(iter(one.known.values())):+.1f}"
+            f1 = [f"{before.cells[L, 'f1']} → {after.cells[L, 'f1']}" for L in ("1", "5")]
+            chosen = (f"{one.chosen.lr:g}", f"{one.chosen.start:g}")
+            lines.append([one.cohort.name, one.method, *chosen, len(one.known), gain, after.folds, *f1])
+    head = ["cohort", "method", "learning rate", "start", "trials", "gain on validation", "folds"]
+    return table([*head, "test F1@1, %", "test F1@5, %"], lines) if lines else ""
