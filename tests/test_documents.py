@@ -77,6 +77,14 @@ def test_every_page_is_in_the_navigation() -> None:
     assert {path.with_suffix("") for path in listed} == {path.with_suffix("") for path in pages}
 
 
+def test_every_task_is_done_by_a_test() -> None:
+    row = re.compile(r"^\| (\d+) \|.*\[`(\w+)`\]\(\.\./([\w/.]+)\) \|$", re.MULTILINE)
+    tasks = row.findall((DOCS / "tasks.md").read_text())
+    assert [int(number) for number, _, _ in tasks] == list(range(1, 21))
+    missing = [name for _, name, path in tasks if f"\ndef {name}(" not in (ROOT / path).read_text()]
+    assert not missing
+
+
 def test_every_public_name_is_in_the_reference() -> None:
     pages = "\n".join(page.read_text() for page in (DOCS / "api").glob("*.md"))
     named = re.findall(r"^\.\. auto(?:class|function|exception):: (\w+)$", pages, re.MULTILINE)

@@ -2,50 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import re
-import struct
-import subprocess
-import sys
-import termios
-from fcntl import ioctl
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from command_line import on_terminal
 from dx2px.cli.tables import BETWEEN, EDGES, Strong, blocks, columns_of, print_table, widths
 
 WIDE = [["96.71", "Continuous invasive mechanical ventilation", *["12.5 ± 0.25"] * 12]]
 HEAD = ["code", "title", *(f"number {k}" for k in range(12))]
-
-
-def on_terminal(*words: str, columns: int = 80) -> list[str]:
-    """What a command shows on a pseudo-terminal, line by line, without colours."""
-    keeper, terminal = pty.openpty()
-    ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
-    with subprocess.Popen(
-        [sys.executable, "-m", "dx2px", *words],
-        stdin=terminal,
-        stdout=terminal,
-        stderr=subprocess.DEVNULL,
-        env=environment | {"TERM": "xterm"},
-    ) as done:
-        os.close(terminal)
-        shown = b""
-        while True:
-            try:
-                part = os.read(keeper, 65536)
-            except OSError:  # Linux says so when the last writer is gone
-                break
-            if not part:
-                break
-            shown += part
-    os.close(keeper)
-    assert done.returncode == 0
-    return re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).replace("\r", "").splitlines()
 
 
 def test_explain_keeps_codes_and_titles_beside_eight_procedures() -> None:
