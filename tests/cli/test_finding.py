@@ -74,6 +74,16 @@ def test_questions_may_be_asked_in_words(ask: Callable[..., Any]) -> None:
     assert "It may also be 428" in in_words.stderr
 
 
+def test_words_in_place_of_a_code_get_suggestions_of_both_kinds(ask: Callable[..., Any]) -> None:
+    done = ask("neighbors", "heart", "attack")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "'heart attack': did you mean 410.71 Subendocardial infarction" in done.stderr
+    assert "'hemodialysis': did you mean 39.95 Hemodialysis?" in ask("neighbors", "hemodialysis").stderr
+    longer = ask("neighbors", "585.66").stderr
+    assert "did you mean 585.6 End stage renal disease?" in longer
+    assert "58.5 " not in longer
+
+
 def test_what_is_not_a_diagnosis_is_said_and_what_was_meant(ask: Callable[..., Any]) -> None:
     alone = ask("recommend", "39.95")
     assert (alone.returncode, alone.stdout) == (1, "")

@@ -13,6 +13,7 @@ from dx2px.words import shortened
 
 SUGGESTED = 3  # codes named beside the best one
 LONGEST = 60  # characters of their titles
+TOO_MANY = 2  # characters after a code, at most, that may be a slip
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def _listed_beginning(text: str, kind: Kind) -> str | None:
     """The listed code that an unlisted one begins with: 585.6 for 585.66."""
     if _code_of(text, kind):
         return None
-    shorter = (text[:length] for length in range(len(text) - 1, 2, -1))
+    shorter = (text[:-more] for more in range(1, TOO_MANY + 1))
     return next((code for one in shorter if (code := _code_of(one, kind))), None)
 
 

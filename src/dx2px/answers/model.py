@@ -249,7 +249,10 @@ class Model:
         sides = ((self.diagnoses, self.diagnosis_vectors), (self.procedures, self.procedure_vectors))
         fitting = [(text, lookup, X) for lookup, X in sides for text in lookup.candidates(code)]
         if not fitting:
-            raise InputError(f"The model does not know the code {code.strip()[:40]!r}.")
+            from dx2px.answers.advice import advice
+
+            meant = [sentence for lookup, _ in sides if (sentence := advice(self, code, lookup.kind))]
+            raise InputError(" ".join([f"The model does not know the code {code.strip()[:40]!r}.", *meant]))
         if len(fitting) > 1:
             raise ambiguous(code, [text for text, _, _ in fitting])
         text, lookup, X = fitting[0]

@@ -159,10 +159,11 @@ def show_metrics(metrics: Metrics, title: str) -> None:
 
 def _show_projection(counts: ProjectionCounts) -> None:
     for kind, aside in (("diagnoses", counts.diagnoses), ("procedures", counts.procedures)):
-        remark(
-            f"Left out: {aside.codes_set_aside:,} of {aside.codes:,} distinct {kind} "
-            f"({aside.entries_set_aside:,} of {aside.entries:,} entries), which the model does not know."
-        )
+        if aside.codes_set_aside:
+            remark(
+                f"Left out: {aside.codes_set_aside:,} of {aside.codes:,} distinct {kind} "
+                f"({aside.entries_set_aside:,} of {aside.entries:,} entries), which the model does not know."
+            )
     remark(
         f"Measured on the {counts.stays_kept:,} of {counts.stays:,} stays that keep a diagnosis and a procedure."
     )

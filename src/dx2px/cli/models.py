@@ -257,13 +257,18 @@ def _save_explanation(found: Explanation, out: Path, theme: Theme) -> None:
 
 
 def neighbors(
-    code: Annotated[str, typer.Argument(metavar="CODE", help="A diagnosis or procedure, such as 428.0.")],
+    code: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CODE", help="A diagnosis or procedure, such as 428.0; words get suggestions."
+        ),
+    ],
     model: ModelOption = None,
     top: Annotated[int, typer.Option(help="How many codes of each kind to list.", min=1)] = 10,
     json: AsJson = False,
 ) -> None:
     """List the codes whose vectors are closest to a code's vector."""
-    found = load_model(model).neighbors(code, top)
+    found = load_model(model).neighbors(" ".join(code), top)
     if json:
         print_json(found.to_dict())
     else:
