@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from dx2px import Cohort, Model
-from dx2px.answers.mapping import map_codes
-from dx2px.codes import System, dotted, equivalence, nearest, split, title
+from dx2px.answers.mapping import map_codes, rewritten
+from dx2px.codes import System, dotted, split, title
 from dx2px.cohort.translation import PcsMap
 from dx2px.scoring.measured import learning_part
 
@@ -46,16 +46,8 @@ STAYS = {
 
 def reversed_code(code: str) -> str | None:
     """The ICD-10-CM code that the map gives for an ICD-9-CM one: of several, the first that leads back."""
-    found = equivalence(code)
-    found = found if found and found.scenarios else nearest(code)
-    chosen = found.choose(lambda target: float(code in targets(target))) if found else ()
-    return chosen[0] if chosen else None
-
-
-def targets(code: str) -> set[str]:
-    """The codes that the map gives for a code."""
-    found = equivalence(code)
-    return {one for scenario in (found.scenarios if found else ()) for choices in scenario for one in choices}
+    found = rewritten(code)
+    return None if found == code else found
 
 
 def ways(model: Model, codes: Sequence[str]) -> Counter[str]:

@@ -27,12 +27,19 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def recommend(model: str | os.PathLike[str], stays: DataFrame, top: int = 10) -> DataFrame:
+def recommend(
+    model: str | os.PathLike[str],
+    stays: DataFrame,
+    top: int = 10,
+    *,
+    map: bool = True,  # noqa: A002
+) -> DataFrame:
     """The best `top` procedures for each stay: one row per stay, with the columns of `dx2px.score_batches`.
 
     `stays` needs the columns `stay_id` and `diagnoses`, an array of strings. A model that takes more evidence also
-    reads `principal`, `age`, `sex` and `admission`, where they are there. The work is lazy, as always in Spark, but a
-    wrong model or column is reported at once.
+    reads `principal`, `age`, `sex` and `admission`, where they are there. Diagnoses of an ICD version that the model
+    lacks are translated; without `map`, they are refused. The work is lazy, as always in Spark, but a wrong model or
+    column is reported at once.
     """
     if top < 1:
         raise InputError(f"The number of results must be at least 1, not {top}.")
@@ -44,18 +51,23 @@ def recommend(model: str | os.PathLike[str], stays: DataFrame, top: int = 10) ->
 
     def answers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # One thread each, since Spark runs one worker per core.
-        return score_batches(_model(path, expected), batches, top, threads=1)
+        return score_batches(_model(path, expected), batches, top, threads=1, map=map)
 
     return stays.select(*columns).mapInArrow(answers, schema)
 
 
 def audit(
-    model: str | os.PathLike[str], stays: DataFrame, settings: AuditSettings | None = None
+    model: str | os.PathLike[str],
+    stays: DataFrame,
+    settings: AuditSettings | None = None,
+    *,
+    map: bool = True,  # noqa: A002
 ) -> DataFrame:
     """The findings of each stay: one row per finding, with the columns of `dx2px.audit_batches`.
 
     `stays` needs the columns `stay_id`, `diagnoses` and `procedures`, arrays of strings; a model that takes more
-    evidence reads it as `recommend` does. All findings that are strong enough are returned; sort them by `strength`.
+    evidence reads it, and diagnoses are translated, as in `recommend`. All findings that are strong enough are
+    returned; sort them by `strength`.
     """
     schema = _audit_schema(stays)
     path, wanted = str(model_path(model).absolute()), settings or AuditSettings()
@@ -65,7 +77,7 @@ def audit(
     columns = [*AUDITED, *(name for name in facts_of(loaded) if name in stays.columns)]
 
     def findings(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return audit_batches(_model(path, expected), batches, wanted, threads=1)
+        return audit_batches(_model(path, expected), batches, wanted, threads=1, map=map)
 
     return stays.select(*columns).mapInArrow(findings, schema)
 

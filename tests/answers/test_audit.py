@@ -21,10 +21,11 @@ from dx2px.answers import Model
 from dx2px.answers.audit import LEAST_SHARE
 from dx2px.answers.audit_file import check_findings_path
 from dx2px.answers.audit_stream import audited_blocks
-from dx2px.answers.defects import KINDS, omitted_strength
+from dx2px.answers.defects import ABSENT, KINDS, omitted_strength
 from dx2px.answers.flagging import Flagger
+from dx2px.answers.question import asked_of
 from dx2px.answers.questions import Questions
-from dx2px.errors import CodeError, InputError, ModelError
+from dx2px.errors import CodeError, InputError, ModelError, OtherVersionError
 from dx2px.ragged import Ragged
 from dx2px.scoring.calibration import Calibration, Curve
 from dx2px.scoring.methods import METHODS
@@ -82,9 +83,9 @@ def batch(diagnoses: Sequence[Any], procedures: Sequence[Any]) -> pa.RecordBatch
 
 
 def beside_stays(stays: int) -> pa.RecordBatch:
-    """Codes of `beside_files`, and one that is backed off."""
+    """Codes of `beside_files`, one that is backed off, and one of the other ICD version."""
     rng = np.random.default_rng(3)
-    codes = (HIP, HEART, "icd9cm:82020"), (OPEN, CLOSED, ECHO, TRANSFUSION)
+    codes = (HIP, HEART, "icd9cm:82020", "I50.1"), (OPEN, CLOSED, ECHO, TRANSFUSION)
     diagnoses, procedures = (
         [rng.choice(some, rng.integers(1, 4), replace=False).tolist() for _ in range(stays)] for some in codes
     )
@@ -224,18 +225,20 @@ def test_one_stay_and_a_stream_find_the_same_with_coded_procedures(knowing: Mode
     same_alone_and_in_a_stream(knowing, beside_stays(60))
 
 
-def same_alone_and_in_a_stream(model: Model, stays: pa.RecordBatch) -> None:
-    rows = findings([stays], model, LOOSE, threads=1).to_pylist()
+def same_alone_and_in_a_stream(
+    model: Model, stays: pa.RecordBatch, settings: AuditSettings = LOOSE, least: int = 20
+) -> None:
+    rows = findings([stays], model, settings, threads=1).to_pylist()
     expected = [
         row
         for stay in stays.to_pylist()
         for row in told_of(
             audit_stay(
-                model, stay["diagnoses"] or [], stay["procedures"] or [], LOOSE, id=stay["stay_id"]
+                model, stay["diagnoses"] or [], stay["procedures"] or [], settings, id=stay["stay_id"]
             ).to_dict()
         )
     ]
-    assert len(rows) > 20
+    assert len(rows) >= least
     assert [_key(row) for row in rows] == [_key(row) for row in expected]
     for row, other in zip(rows, expected, strict=True):
         for name in ("strength", "probability"):
@@ -281,11 +284,12 @@ def test_everything_is_counted() -> None:
     model, stays = random_model("linear"), random_stays(300)
     (block,) = audited_blocks(model, [stays], LOOSE, threads=1)
     rows = stays.to_pylist()
-    asked = [model.diagnoses.find_all(row["diagnoses"] or []) for row in rows]
+    asked = [asked_of(model, row["diagnoses"] or [], True, {})[0] for row in rows]
     coded = [model.procedures.find_all(row["procedures"] or []) for row in rows]
     statuses = [[found.status for found in one] for one in asked]
     counts = block.counts
     assert counts.stays == 300
+    assert counts.mapping == {"approximate": sum("icd10cm:I509" in (row["diagnoses"] or []) for row in rows)}
     assert counts.stays_without_answer == sum(set(one) <= {"unknown"} for one in statuses) > 0
     assert counts.unknown_diagnoses == sum(one.count("unknown") for one in statuses) > 0
     assert counts.backed_off_diagnoses == sum(one.count("backed-off") for one in statuses) > 0
@@ -295,6 +299,87 @@ def test_everything_is_counted() -> None:
     assert counts.by_kind == {kind: sum(row["kind"] == kind for row in found) for kind in KINDS}
     assert counts.findings == len(found)
     assert min(counts.by_kind[kind] for kind in ("unsupported", "omitted", "diagnosis")) > 0
+
+
+FAMILIES = ("icd10pcs:0QS[67]XZZ", "icd10pcs:0QS[67]0", "icd10pcs:B24", "icd10pcs:302")  # for those of ICD-9
+
+
+def in_families(**changes: Any) -> Model:
+    """The model of `knowing`, with ICD-10-PCS families for its procedures."""
+    return Model(replace(beside_files(), **{"procedures": FAMILIES, **changes}))
+
+
+def test_stays_in_icd_10_are_audited_as_in_icd_9_and_named_as_they_were_coded(knowing: Model) -> None:
+    model = in_families()
+    nine = audit_stay(knowing, [HIP, HEART], [OPEN], LOOSE)
+    ten = audit_stay(model, ["S72.141A", "I50.9"], ["0QS604Z"], LOOSE)
+    family = dict(zip(knowing.files.procedures, FAMILIES, strict=True))
+    coded = {HIP: "icd10cm:S72141A", HEART: "icd10cm:I509", **family}
+    assert [(one.kind, one.code, one.strength) for one in ten.findings] == [
+        (one.kind, family[one.code], one.strength) for one in nine.findings
+    ]
+    assert FAMILIES[1] not in {one.code for one in ten.findings if one.kind in ABSENT}
+    for one, other in zip(ten.findings, nine.findings, strict=True):
+        assert [r.code for r in one.because] == [coded.get(r.code, r.code) for r in other.because]
+    assert [one.kind for one in ten.mapping] == ["approximate", "approximate"]
+    stay = batch([["S72.141A", "I50.9"]], [["0QS604Z"]])
+    same_alone_and_in_a_stream(model, stay, least=3)
+    (block,) = audited_blocks(model, [stay], LOOSE, threads=1)
+    assert (block.counts.mapping, block.counts.unknown_procedures) == ({"approximate": 2}, 0)
+    row = block.findings.to_pylist()[0]
+    assert (row["diagnoses"], row["procedures"]) == (
+        ["icd10cm:S72141A", "icd10cm:I509"],
+        ["icd10pcs:0QS604Z"],
+    )
+
+
+def test_a_diagnosis_that_several_replaced_has_their_shares_together() -> None:
+    """Septic shock is 785.52 and 995.92."""
+    model = Model(replace(beside_files(), diagnoses=("icd9cm:78552", "icd9cm:99592")))
+    nine, ten = (audit_stay(model, codes, [], LOOSE) for codes in (["785.52", "995.92"], ["R65.21"]))
+    for one, other in zip(nine.findings, ten.findings, strict=True):
+        shares = {reason.code: reason.share for reason in one.because}
+        both = shares.pop("icd9cm:78552", 0.0) + shares.pop("icd9cm:99592", 0.0)
+        expected = shares | {"icd10cm:R6521": pytest.approx(both, abs=LEAST_SHARE)}
+        assert {reason.code: reason.share for reason in other.because} == expected
+
+
+def test_a_family_that_holds_a_coded_procedure_is_not_omitted_though_another_counts_for_it() -> None:
+    """0QS604Z is in both families of reductions; it counts as the frequent one, and the other excludes nothing."""
+    both = ("icd10pcs:0QS6", "icd10pcs:0QS[67]0", *FAMILIES[2:])
+    model = in_families(procedures=both, procedure_counts=(10, 20, 10, 10))
+    everything = replace(LOOSE, precision=0.001)
+    assert both[0] in {one.code for one in audit_stay(model, [HIP], ["0QS704Z"], everything).findings}
+    stay = batch([[HIP]], [["0QS604Z"]])
+    absent = [row for row in findings([stay], model, everything).to_pylist() if row["kind"] in ABSENT]
+    assert {row["code"] for row in absent} == {both[3]}
+    same_alone_and_in_a_stream(model, stay, everything, least=1)
+
+
+def test_procedures_of_another_version_alone_are_not_audited(knowing: Model) -> None:
+    """Else everything that is usual would be omitted."""
+    alone = audit_stay(knowing, ["S72.141A"], ["0QS604Z"], LOOSE)
+    assert (alone.findings, alone.unknown, alone.to_dict()["audited"]) == ((), ("icd10pcs:0QS604Z",), False)
+    (block,) = audited_blocks(knowing, [batch([[HIP], [HIP]], [["0QS604Z"], [ECHO]])], LOOSE, threads=1)
+    assert block.counts.stays_with_other_procedures == 1
+    assert {row["stay_id"] for row in block.findings.to_pylist()} == {"s1"}
+
+
+def test_translation_can_be_refused(knowing: Model) -> None:
+    with pytest.raises(OtherVersionError, match="knows ICD-9-CM"):
+        audit_stay(knowing, ["I50.9"], [], map=False)
+    with pytest.raises(OtherVersionError, match="knows ICD-9-CM diagnoses, and stays have others"):
+        findings([batch([["I50.9"]], [[]])], knowing, LOOSE, map=False)
+    assert findings([batch([[HIP]], [[]])], knowing, LOOSE, map=False).num_rows
+
+
+def test_suggested_diagnoses_are_of_the_version_that_the_stay_is_coded_in(knowing: Model) -> None:
+    """An echocardiogram goes with a weak heart: coded with a broken hip alone, nothing explains it."""
+    settings = AuditSettings(precision=0.05, omitted=0.5, wrong=0.0001, kinds=("diagnosis",))
+    nine, ten = (audit_stay(knowing, [code], [ECHO], settings).findings[0] for code in (HIP, "S72.141A"))
+    assert [one.code for one in nine.suggested] == [HEART]
+    assert [one.code for one in ten.suggested] == ["icd10cm:I509"]
+    assert ten.suggested[0].share == nine.suggested[0].share
 
 
 def test_a_coded_procedure_is_never_omitted_nor_an_absent_one_unsupported() -> None:

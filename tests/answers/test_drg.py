@@ -15,7 +15,7 @@ import pytest
 from dx2px.answers.audit_file import FileAudit
 from dx2px.answers.audit_stream import AuditCounts, Tally, findings_schema
 from dx2px.answers.defects import AuditSettings
-from dx2px.answers.drg import NO_GROUP, NO_PRINCIPAL, OTHER_CODES, Grouper, corrected, with_drgs
+from dx2px.answers.drg import FAMILIES, NO_GROUP, NO_PRINCIPAL, OTHER_CODES, Grouper, corrected, with_drgs
 from dx2px.errors import InputError
 
 HIP, REPLACED, PROSTATE = "icd10cm:M1611", "icd10pcs:0SR9019", "icd10cm:N400"
@@ -81,7 +81,7 @@ def finding(stay_id: str | None, kind: str, **more: Any) -> dict[str, Any]:
 
 def test_findings_get_both_groups_or_a_reason(grouper: Grouper, tmp_path: Path) -> None:
     rows = [
-        finding("hip", "unsupported"),
+        finding("hip", "unsupported", code="icd10pcs:0SR9"),  # the family of what is coded
         finding("hip", "omitted"),
         finding("hip", "diagnosis"),
         finding("man", "omitted", diagnoses=[PROSTATE]),
@@ -90,6 +90,7 @@ def test_findings_get_both_groups_or_a_reason(grouper: Grouper, tmp_path: Path) 
         finding(None, "omitted"),
         finding("hip", "omitted", diagnoses=["icd9cm:4280"]),
         finding("someone", "omitted", diagnoses=[PROSTATE]),
+        finding("hip", "omitted", code="icd10pcs:0SR9"),
     ]
     stays = {
         "stay_id": ["hip", "man", "twice", "twice", "none", "someone", "another"],
@@ -105,10 +106,10 @@ def test_findings_get_both_groups_or_a_reason(grouper: Grouper, tmp_path: Path) 
     )
     assert list(groups)[:3] == [("470", "554"), ("554", "470"), ("470", None)]
     assert found.findings["drg_coded"].to_pylist()[3] == "726"
-    assert found.findings["drg_coded"].to_pylist()[4:] == [None] * 5
-    assert found.findings["drg_version"].to_pylist() == ["v43.1"] * 4 + [None] * 5
+    assert found.findings["drg_coded"].to_pylist()[4:] == [None] * 6
+    assert found.findings["drg_version"].to_pylist() == ["v43.1"] * 4 + [None] * 6
     assert (counts.grouped, counts.changed) == (4, 3)
-    assert counts.set_aside == {NO_PRINCIPAL: 3, OTHER_CODES: 1, NO_GROUP: 1}
+    assert counts.set_aside == {NO_PRINCIPAL: 3, OTHER_CODES: 1, NO_GROUP: 1, FAMILIES: 1}
     found.save(tmp_path / "F.csv")
     assert (
         (tmp_path / "F.csv").read_text().splitlines()[0].endswith('"drg_version","drg_coded","drg_changed"')

@@ -16,7 +16,7 @@ import dx2px.answers.population as population
 import dx2px.answers.population_file as population_file
 from dx2px import score_batches, score_file
 from dx2px.answers import Model
-from dx2px.errors import InputError
+from dx2px.errors import InputError, OtherVersionError
 from dx2px.scoring.identity import fingerprint
 
 STAYS = 1000
@@ -94,6 +94,23 @@ def test_stopped_work_goes_on_to_the_same_bytes(
     assert asked == [min(kept * 128, STAYS)]
     assert (tmp_path / "R.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
     assert not parts.exists()
+
+
+def test_what_was_translated_is_counted_before_a_stop_and_after(
+    stays: Path, model: Model, tmp_path: Path
+) -> None:
+    nine = Model(replace(model.files, diagnoses=("icd9cm:0030", *model.files.diagnoses[1:])))
+    table = pq.read_table(stays)
+    lists = [[*codes, "I50.9", "icd10cm:I509", "Z3A.39"] for codes in table["diagnoses"].to_pylist()]
+    pq.write_table(table.set_column(1, "diagnoses", [lists]), stays)
+    stopped(stays, nine, tmp_path / "R.parquet", 400)
+    scored = score_file(nine, stays, tmp_path / "R.parquet", 3)
+    assert scored.mapping == {"approximate": STAYS, "no-map": STAYS}  # each code once per stay
+    record = json.loads(pq.read_metadata(tmp_path / "R.parquet").metadata[b"dx2px"])
+    assert record["mapping"] == scored.mapping
+    assert scored.stays_without_answer == 0
+    with pytest.raises(OtherVersionError, match="leave out --no-map"):
+        score_file(nine, stays, tmp_path / "no.parquet", map=False)
 
 
 def test_parts_of_another_job_are_not_continued(stays: Path, model: Model, tmp_path: Path) -> None:

@@ -7,13 +7,15 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from dx2px.answers import Model
-from dx2px.answers.shipped import DEFAULT, asked_in, model_path, shipped_models
+from dx2px.answers.audit import audit_stay
+from dx2px.answers.shipped import DEFAULT, asked_in, audited_in, model_path, shipped_models
 from dx2px.codes import holds
-from dx2px.errors import ModelError
+from dx2px.errors import ModelError, OtherVersionError
 from dx2px.scoring.identity import fingerprint
 from dx2px.scoring.subgroups import SMALLEST
 
@@ -107,6 +109,26 @@ def test_a_code_of_a_family_counts_as_the_family(families: Model) -> None:
     assert answer.recommendations[0].code != "icd10pcs:0SR[CDTUVW]"
     assert families.procedures.find("0sr[cdtuvw]").status == "known"
     assert families.procedures.find("0SRC0J9").code == "icd10pcs:0SR[CDTUVW]"
+
+
+def test_stays_in_icd_10_are_scored_and_audited_in_families(families: Model) -> None:
+    """Right knee arthrosis and its replacement: neither of the two is odd, and nothing of them is missing."""
+    stays = [["M17.11", "I10"], ["715.36", "401.9"]]
+    many = families.recommend_many(stays, top=1)
+    assert many["code"].tolist() == ["icd10pcs:0SR[CDTUVW]"] * 2
+    alone = families.recommend(stays[0], 1).recommendations[0].probability
+    assert many["probability"][0] == pytest.approx(alone, rel=1e-5)
+    found = audit_stay(families, stays[0], ["0SRC0J9"])
+    assert found.unknown == ()
+    assert "icd10pcs:0SR[CDTUVW]" not in {one.code for one in found.findings}
+    with pytest.raises(OtherVersionError, match="leave out --no-map"):
+        families.score_frame(pa.table({"diagnoses": stays}), map=False)
+
+
+def test_an_audit_is_in_the_system_of_the_coded_procedures() -> None:
+    assert audited_in(["M17.11"], ["0SRC0J9"]) == audited_in(["715.36"], ["0SR[CDTUVW]"]) == "icd10pcs"
+    assert audited_in(["M17.11"], ["81.54"]) == audited_in(["715.36"], []) == "icd9pcs"
+    assert audited_in(["M17.11"], []) == audited_in(["M17.11"], ["nonsense"]) == "icd10pcs"
 
 
 def test_the_question_chooses_the_system_of_the_answer() -> None:

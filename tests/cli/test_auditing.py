@@ -109,6 +109,36 @@ def test_csv_and_a_bound_on_findings(folder: Path, tmp_path: Path) -> None:
     assert pyarrow.csv.read_csv(tmp_path / "A.csv").num_rows == 0
 
 
+def test_stays_in_icd_10_are_audited_by_the_packages_models(tmp_path: Path) -> None:
+    """Without being asked to; unless that is refused, or ICD-9 asked for, in which their procedures are not coded."""
+    stays = {
+        "stay_id": [1, 2],
+        "diagnoses": [["M17.11", "I10"], ["N18.6", "Z3A.39"]],
+        "procedures": [["0SRC0J9", "5A1D70Z"], ["5A1D70Z"]],
+    }
+    pq.write_table(pa.table(stays), tmp_path / "C.parquet")
+    done = audit(tmp_path, "C.parquet", "--out", "A.parquet")
+    assert done.returncode == 0, done.stderr
+    assert "Translated exactly: 1; by the nearest code: 2; by their heading: 0. Lost: 1." in done.stderr
+    rows = pq.read_table(tmp_path / "A.parquet").to_pylist()
+    assert [row["code"] for row in rows if row["kind"] == "unsupported"] == ["icd10pcs:5A1D"]
+    assert "icd10pcs:0SR[CDTUVW]" not in {row["code"] for row in rows}
+    assert rows[0]["procedures"] == ["icd10pcs:0SRC0J9", "icd10pcs:5A1D70Z"]
+    other = audit(tmp_path, "C.parquet", "--out", "B.csv", "--answer-in", "icd9pcs", "--json")
+    told = json.loads(other.stdout)
+    assert (told["stays_with_other_procedures"], told["kept"]) == (2, 0)
+    assert told["mapping"] == {"exact": 1, "approximate": 2, "no-map": 1}
+    refused = audit(tmp_path, "C.parquet", "--out", "D.csv", "--no-map")
+    assert (refused.returncode, (tmp_path / "D.csv").exists()) == (1, False)
+    assert "leave out --no-map" in refused.stderr
+    scored = dx2px("score", "C.parquet", "--out", "S.parquet", "--top", "1", folder=tmp_path)
+    assert "Lost: 1." in scored.stderr
+    assert pq.read_table(tmp_path / "S.parquet")["recommendations"].to_pylist() == [
+        ["icd10pcs:0SR[CDTUVW]"],
+        ["icd10pcs:5A1D"],
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

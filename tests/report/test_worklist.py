@@ -289,6 +289,23 @@ def test_a_group_opens_to_stays_and_a_stay_to_all_its_codes(browser: Browser) ->
     assert browser.texts(".detail") == []
 
 
+def test_a_coded_procedure_is_marked_by_its_family(browser: Browser) -> None:
+    knee, shoulder = "icd10pcs:0SR[CDTUVW]", "icd10pcs:0RR[EFJK]"
+    coded = {"procedures": ["icd10pcs:0SRC0J9", "icd10pcs:30233N1"]}
+    because = [{"code": "icd10pcs:302-3", "share": 0.4}]
+    rows = [
+        finding(code=knee, because=because, **coded),
+        finding(kind="companion", code=shoulder, other=knee, strength=0.5, **coded),
+    ]
+    browser.open(audit(rows)).choose("order", "strength")
+    for place in (0, 1):
+        browser.click(".finding > .row .open", place)
+    assert browser.texts(".unsupported .detail li.asked .code") == ["0SRC0J9"]
+    assert browser.texts(".unsupported .detail .note")[3] == "support 40 %"
+    assert browser.texts(".companion .detail li.with .code") == ["0SRC0J9"]
+    assert browser.texts(".companion .detail li.asked.absent .code") == ["0RR[EFJK]"]
+
+
 def test_every_kind_is_explained(browser: Browser) -> None:
     browser.open(audit(MIXED))
     browser.choose("order", "strength")

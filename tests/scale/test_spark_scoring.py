@@ -73,7 +73,7 @@ def test_findings_are_those_of_the_stream(spark: Any, tmp_path: Path) -> None:
     table = pa.table(
         {
             "stay_id": pa.array(np.arange(300)),
-            "diagnoses": pa.array([[HIP], [HEART], [HIP, HEART]] * 100, lists),
+            "diagnoses": pa.array([[HIP], ["I50.9"], [HIP, HEART]] * 100, lists),
             "procedures": pa.array(coded, lists),
         }
     )

@@ -298,6 +298,32 @@ def test_a_question_is_answered_in_its_version_unless_another_is_asked_for(nhds:
     assert found[0]["code"] == "icd10pcs:0SR[CDTUVW]"
 
 
+def test_stays_are_audited_in_the_version_they_are_coded_in(nhds: TestClient) -> None:
+    knee = {"diagnoses": ["M17.11", "I10"], "procedures": ["0SRC0J9", "5A1D70Z"]}
+    mixed = {"diagnoses": ["M17.11", "I10"], "procedures": ["81.54", "39.95"]}
+
+    def audited(*stays: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
+        told = nhds.post("/api/audit", json={"stays": stays, **more}).json()
+        schemas.AuditAnswer.model_validate(told)
+        found: list[dict[str, Any]] = told["stays"]
+        return found
+
+    ten, nine = audited(knee, mixed)
+    dialysis = {one["code"]: one for one in ten["findings"] if one["kind"] == "unsupported"}
+    assert list(dialysis) == ["icd10pcs:5A1D"]
+    assert {reason["code"] for reason in dialysis["icd10pcs:5A1D"]["because"]} & {
+        "icd10cm:M1711",
+        "icd10cm:I10",
+    }
+    assert "icd10pcs:0SR[CDTUVW]" not in {one["code"] for one in ten["findings"]}
+    assert [one["code"] for one in nine["findings"] if one["kind"] == "unsupported"] == ["icd9pcs:3995"]
+    assert [one["from"] for one in nine["mapping"]] == ["icd10cm:M1711", "icd10cm:I10"]
+    (other,) = audited(knee, answer_in="icd9pcs")
+    assert (other["findings"], other["audited"]) == ([], False)
+    refused = nhds.post("/api/audit", json={"stays": [knee], "map": False})
+    assert (refused.status_code, refused.json()["type"]) == (409, "urn:dx2px:problem:other-icd-version")
+
+
 def test_a_system_that_no_model_answers_in_is_refused(client: TestClient) -> None:
     refused = client.post("/api/explain", json={"diagnoses": ["428.0"], "answer_in": "icd10pcs"})
     assert (refused.status_code, refused.json()["type"]) == (409, "urn:dx2px:problem:not-with-this-model")

@@ -110,9 +110,16 @@ def test_the_system_of_the_answer_is_chosen_as_over_http() -> None:
     from dx2px.service.model_context import build_server
 
     asks = ({"diagnoses": ["M17.11"], "top": 1, **more} for more in ({}, {"answer_in": "icd9pcs"}))
-    _, results = asked(build_server(Answers.load(model_path())), *(("recommend", ask) for ask in asks))
+    stay = {"diagnoses": ["M17.11"], "procedures": ["0SRC0J9", "5A1D70Z"]}
+    questions = [
+        *(("recommend", ask) for ask in asks),
+        ("audit", {"stays": [stay], "kinds": ["unsupported"]}),
+    ]
+    _, [*results, audit] = asked(build_server(Answers.load(model_path())), *questions)
     codes = [result.structured_content["recommendations"][0]["code"] for result in results]
     assert codes == ["icd10pcs:0SR[CDTUVW]", "icd9pcs:8154"]
+    (audited,) = audit.structured_content["stays"]
+    assert [one["code"] for one in audited["findings"]] == ["icd10pcs:5A1D"]
 
 
 def test_a_missing_extra_is_named() -> None:

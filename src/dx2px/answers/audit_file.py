@@ -115,6 +115,7 @@ def audit_file(
     per_100: float | None = None,
     most: int = MOST,
     progress: Progress = lambda done: None,
+    map: bool = True,  # noqa: A002
 ) -> FileAudit:
     """Audit every stay of a Parquet file and keep the strongest findings.
 
@@ -125,6 +126,7 @@ def audit_file(
         per_100: Keep only this many findings per 100 stays.
         most: Keep at most this many findings; the rest are counted.
         progress: Called with the number of stays done.
+        map: Translate diagnoses of the other ICD version by the public maps; False refuses them.
 
     Returns:
         The findings, strongest first, and the counts; `save` writes them as Parquet or CSV.
@@ -134,7 +136,7 @@ def audit_file(
     best = _Strongest(stays.parquet.schema_arrow.field("stay_id").type, _limit(per_100, most, stays.rows))
     procedures = model.files.procedures
     counts, tally = AuditCounts(), Tally.none(len(procedures))
-    for block in audited_blocks(model, stays.batches(), settings):
+    for block in audited_blocks(model, stays.batches(), settings, map=map):
         best.add(block.findings)
         counts, tally = counts.plus(block.counts), tally.plus(block.tally)
         progress(counts.stays)

@@ -13,8 +13,11 @@ probability   of the procedure given the rest of the stay
 rank          its place among all procedures that are not coded besides it
 because       the diagnoses and other evidence that support it most, each with its share
 suggested     if a diagnosis may be missing: those that usually explain the procedure, each with its share
-diagnoses     the whole stay, as canonical codes
+diagnoses     the whole stay, as canonical codes, as they were coded
 procedures    likewise
+
+Diagnoses of an ICD version that the model lacks are translated; findings name them as they were coded. Procedures are
+not: a stay that has some of another version, and none that the model knows, is counted but not audited.
 
 Stays are regrouped into blocks of one size before they are audited, so findings do not depend on the batch sizes.
 """
@@ -30,20 +33,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dx2px.answers.audit import Finding, told
+from dx2px.answers.audit import Finding, told, without_held
+from dx2px.answers.coded_as import CodedAs
 from dx2px.answers.defects import KINDS, AuditSettings
 from dx2px.answers.encoding import CODE_LISTS, EncodedStays, StayEncoder
 from dx2px.answers.even_blocks import EvenBlock, EvenBlocks
 from dx2px.answers.flagging import Findings, Flagger, joined
-from dx2px.answers.lookup import Lookup
+from dx2px.answers.mapping import added
 from dx2px.answers.model import Model
 from dx2px.answers.population import even_batches, facts_of, in_order
 from dx2px.answers.questions import Indices
-from dx2px.errors import CodeError
 from dx2px.ragged import Ragged
 
 AUDITED = ("stay_id", "diagnoses", "procedures")
-_REMEMBERED = 200_000  # texts
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class AuditCounts:
     backed_off_diagnoses: int = 0
     unknown_diagnoses: int = 0
     unknown_procedures: int = 0
+    stays_with_other_procedures: int = 0  # of another ICD version alone: not audited
+    mapping: Mapping[str, int] = field(default_factory=dict)  # translated diagnoses, by kind of mapping
 
     @property
     def findings(self) -> int:
@@ -64,13 +68,15 @@ class AuditCounts:
 
     def plus(self, other: AuditCounts) -> AuditCounts:
         by_kind: dict[str, int] = {kind: self.by_kind[kind] + other.by_kind[kind] for kind in KINDS}
-        names = [field.name for field in fields(self) if field.name != "by_kind"]
-        return AuditCounts(
-            by_kind=by_kind, **{name: getattr(self, name) + getattr(other, name) for name in names}
-        )
+        mapping = added(self.mapping, other.mapping)
+        names = [field.name for field in fields(self) if field.name not in ("by_kind", "mapping")]
+        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return AuditCounts(by_kind=by_kind, mapping=mapping, **sums)
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """As a dictionary; without what concerns other ICD versions if there are none."""
+        seldom = "stays_with_other_procedures", "mapping"
+        return {name: value for name, value in asdict(self).items() if name not in seldom or value}
 
 
 @dataclass(frozen=True)
@@ -110,6 +116,8 @@ def audit_batches(
     batches: Iterable[pa.RecordBatch],
     settings: AuditSettings | None = None,
     threads: int | None = None,
+    *,
+    map: bool = True,  # noqa: A002
 ) -> Iterator[pa.RecordBatch]:
     """Audit a stream of stays.
 
@@ -118,11 +126,12 @@ def audit_batches(
         batches: Arrow record batches with `stay_id`, `diagnoses` and `procedures`.
         settings: How strong a finding must be, how often coders are assumed to err, and which kinds are wanted.
         threads: Threads to use; one per processor by default.
+        map: Translate diagnoses of the other ICD version by the public maps; False refuses them.
 
     Yields:
         Record batches with one row per finding, in the order of the stays.
     """
-    return (block.findings for block in audited_blocks(model, batches, settings, threads))
+    return (block.findings for block in audited_blocks(model, batches, settings, threads, map))
 
 
 def audited_blocks(
@@ -130,9 +139,10 @@ def audited_blocks(
     batches: Iterable[pa.RecordBatch],
     settings: AuditSettings | None = None,
     threads: int | None = None,
+    map: bool = True,  # noqa: A002
 ) -> Iterator[AuditedBlock]:
     """The findings of a stream of stays, with counts; one thread per processor by default."""
-    auditor = Auditor(model, settings or AuditSettings())
+    auditor = Auditor(model, settings or AuditSettings(), map)
     stays = even_batches(batches, AUDITED, facts_of(model))
     return in_order(auditor.audit, stays, threads or cpu_count() or 1)
 
@@ -161,18 +171,21 @@ def findings_schema(stay_id: pa.DataType) -> pa.Schema:
 class Auditor:
     """A model with the settings of an audit; several threads may ask at once."""
 
-    def __init__(self, model: Model, settings: AuditSettings) -> None:
+    def __init__(self, model: Model, settings: AuditSettings, map: bool = True) -> None:  # noqa: A002
         self.model, self.flagger = model, Flagger(model, settings)
-        self.blocks = EvenBlocks(model)
+        self.blocks = EvenBlocks(model, map)
         self.procedures = StayEncoder(model.procedures, {})
-        self._diagnosis_codes, self._procedure_codes = _Codes(model.diagnoses), _Codes(model.procedures)
+        self._diagnosis_codes = CodedAs(model.diagnoses, self.blocks.translation)
+        self._procedure_codes = CodedAs(model.procedures, self.procedures.translate)
 
     def audit(self, block: pa.RecordBatch) -> AuditedBlock:
         """The findings of a record batch of stays."""
         stays = self.blocks.encoder.encode(block.column("diagnoses"))
         coded = self.procedures.encode(block.column("procedures"))
-        even = self.blocks.of(stays.rows, self.blocks.known(block))
-        parts = [self._flagged(one, coded.rows, block.column("diagnoses")) for one in even]
+        other = coded_otherwise(coded)
+        rows = stays.rows.filtered(~other[stays.rows.row_of_entry])
+        even = self.blocks.of(rows, self.blocks.known(block))
+        parts = [self._flagged(one, coded.rows, block) for one in even]
         found = joined([part for part, _ in parts])
         order = np.argsort(found.stay, kind="stable")
         every = [finding for _, part in parts for finding in part]
@@ -181,13 +194,18 @@ class Auditor:
         return AuditedBlock(table, _counts(stays, coded, found), Tally.of(found, len(self.flagger.shares)))
 
     def _flagged(
-        self, block: EvenBlock, coded: Ragged, diagnoses: pa.Array
+        self, block: EvenBlock, coded: Ragged, stays: pa.RecordBatch
     ) -> tuple[Findings, list[Finding]]:
         """The findings of a block, their stays counted among all, and as users get them."""
         flagged = self.flagger.flag(block.scorer, block.rows, coded.take(block.filled))
         flagged = flagged.take(flagged.found.stay < block.size)
+        if self.model.procedures.has_families:
+            written = self._procedure_codes.coded(
+                stays.column("procedures"), block.places[flagged.found.stay]
+            )
+            flagged = without_held(self.model, flagged, written)
         places = block.places[flagged.found.stay]
-        codes = self._diagnosis_codes.of(diagnoses, places, usable=True)
+        codes = self._diagnosis_codes.usable(stays.column("diagnoses"), places)
         usable = dict(zip(flagged.found.stay.tolist(), codes, strict=True))
         return replace(flagged.found, stay=places), list(told(self.flagger, flagged, usable))
 
@@ -195,8 +213,8 @@ class Auditor:
         schema = findings_schema(block.schema.field("stay_id").type)
         columns = {
             "stay_id": block.column("stay_id").take(pa.array(stay)),
-            "diagnoses": pa.array(self._diagnosis_codes.of(block.column("diagnoses"), stay), CODE_LISTS),
-            "procedures": pa.array(self._procedure_codes.of(block.column("procedures"), stay), CODE_LISTS),
+            "diagnoses": pa.array(self._diagnosis_codes.coded(block.column("diagnoses"), stay), CODE_LISTS),
+            "procedures": pa.array(self._procedure_codes.coded(block.column("procedures"), stay), CODE_LISTS),
         }
         for name in schema.names:
             if name not in columns:
@@ -207,43 +225,22 @@ class Auditor:
         return pa.record_batch(columns, schema=schema)
 
 
-class _Codes:
-    """The canonical codes that texts mean."""
+def coded_otherwise(coded: EncodedStays) -> NDArray[np.bool_]:
+    """Which stays have procedures of an ICD version that the model lacks, and none that it knows, (stays,).
 
-    def __init__(self, lookup: Lookup) -> None:
-        self.lookup = lookup
-        self._meanings: dict[str, tuple[str, bool]] = {}
-
-    def of(self, lists: pa.Array, stays: Indices, *, usable: bool = False) -> list[list[str]]:
-        """The codes of some stays, each once, in their order; those alone that the model can use, if asked so.
-
-        Only stays with findings are looked up, each once.
-        """
-        distinct, place = np.unique(stays, return_inverse=True)
-        found = [self._each(texts or (), usable) for texts in lists.take(pa.array(distinct)).to_pylist()]
-        return [found[at] for at in place.tolist()]
-
-    def _each(self, texts: Sequence[str | None], usable: bool) -> list[str]:
-        if len(self._meanings) > _REMEMBERED:
-            self._meanings.clear()
-        meanings = (self._meaning(text) for text in texts if text is not None)
-        return list(dict.fromkeys(code for code, used in meanings if used or not usable))
-
-    def _meaning(self, text: str) -> tuple[str, bool]:
-        """The code, and whether the model can use it; a text that may mean several codes stays as it is."""
-        if text not in self._meanings:
-            try:
-                found = self.lookup.find(text)
-                self._meanings[text] = found.code, found.status != "unknown"
-            except CodeError:
-                self._meanings[text] = text, False
-        return self._meanings[text]
+    Everything that is usual for them would look omitted.
+    """
+    found: NDArray[np.bool_] = (coded.foreign.lengths > 0) & (coded.known == 0)
+    return found
 
 
 def _counts(stays: EncodedStays, coded: EncodedStays, found: Findings) -> AuditCounts:
+    unanswered, other = stays.rows.lengths == 0, coded_otherwise(coded)
     return AuditCounts(
         stays=len(stays.rows),
-        stays_without_answer=int((stays.rows.lengths == 0).sum()),
+        stays_without_answer=int(unanswered.sum()),
+        stays_with_other_procedures=int((other & ~unanswered).sum()),
+        mapping=stays.mapping,
         stays_with_findings=len(np.unique(found.stay)),
         by_kind={kind: int(found.is_kind(kind).sum()) for kind in KINDS},
         backed_off_diagnoses=int(stays.backed_off.sum()),

@@ -5,7 +5,7 @@ Axes: i stays, p procedures, l the best of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,15 +37,23 @@ def answer_schema(stay_id: pa.DataType) -> pa.Schema:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class ScoredBlock:
+    """The answers for some stays, and how many of their diagnoses were translated, by kind of mapping."""
+
+    answers: pa.RecordBatch
+    mapping: Mapping[str, int]
+
+
 class Answerer:
     """A model, and how many procedures to recommend for each stay."""
 
-    def __init__(self, model: Model, top: int) -> None:
+    def __init__(self, model: Model, top: int, map: bool = True) -> None:  # noqa: A002
         self.model, self.width = model, min(top, len(model.files.procedures))
-        self.blocks = EvenBlocks(model)
+        self.blocks = EvenBlocks(model, map)
         self.procedures = pa.array(model.files.procedures, pa.string())
 
-    def answer(self, block: pa.RecordBatch) -> pa.RecordBatch:
+    def answer(self, block: pa.RecordBatch) -> ScoredBlock:
         """One row for each stay of a record batch."""
         stays = self.blocks.encoder.encode(block.column("diagnoses"))
         best = self._best(stays.rows, self.blocks.known(block))
@@ -61,7 +69,8 @@ class Answerer:
             "backed_off_diagnoses": pa.array(stays.backed_off),
             "unknown_diagnoses": pa.array(stays.unknown),
         }
-        return pa.record_batch(columns, schema=answer_schema(block.schema.field("stay_id").type))
+        answers = pa.record_batch(columns, schema=answer_schema(block.schema.field("stay_id").type))
+        return ScoredBlock(answers, stays.mapping)
 
     def _best(self, rows: Ragged, known: Known | None) -> _Best:
         """For the stays with usable diagnoses, in their order."""

@@ -46,6 +46,7 @@ Doubles = NDArray[np.float64]
 Kind = Literal["unsupported", "omitted", "swap", "companion", "diagnosis"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
+ABSENT: tuple[Kind, ...] = ("omitted", "swap", "companion")  # those whose procedure is not coded
 # Of swaps there are many, since coders often have a choice: they are found if asked for.
 USUAL_KINDS: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind != "swap")
 ANY = 0.25  # share of wrong procedures that may be any

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from dx2px.answers.audit_file import FileAudit
 from dx2px.answers.model import Model
 from dx2px.answers.population_file import StayFile
-from dx2px.codes import System, split
+from dx2px.codes import System, counts_as, is_family, split
 from dx2px.errors import CodeError, InputError
 from dx2px.scoring.evidence import SEX_WORDS, SEXES
 
@@ -28,6 +28,7 @@ ICD10 = {System.ICD10CM, System.ICD10PCS}
 _NO_GROUP = "000"  # drgpy's answer where no definition fits
 
 OTHER_CODES = "stays with codes other than ICD-10"
+FAMILIES = "findings that name a family of codes, of which one is to be chosen"
 NO_PRINCIPAL = "stays without a principal diagnosis, or whose id is not unique"
 NO_GROUP = "stays that fit no group, or a group that depends on the unknown sex"
 
@@ -122,7 +123,7 @@ def corrected(kind: str, code: str, other: str | None, procedures: Sequence[str]
         return None
     wrong = code if kind == "unsupported" else other if kind == "swap" else None
     right = [] if kind == "unsupported" else [code]
-    return [one for one in procedures if one != wrong] + right
+    return [one for one in procedures if wrong is None or not counts_as(one, wrong)] + right
 
 
 def _groups(
@@ -135,11 +136,14 @@ def _groups(
     if not all(_is_icd10(code) for code in (*diagnoses, *procedures, finding["code"])):
         aside[OTHER_CODES] += 1
         return None, None
+    changed = corrected(finding["kind"], finding["code"], finding["other"], procedures)
+    if any(is_family(code) for code in (*procedures, *(changed or ()))):
+        aside[FAMILIES] += 1
+        return None, None
     patient = patients.get(finding["stay_id"])
     if patient is None:
         aside[NO_PRINCIPAL] += 1
         return None, None
-    changed = corrected(finding["kind"], finding["code"], finding["other"], procedures)
     coded = grouper.group(patient.principal, diagnoses, procedures, patient.sex)
     if coded is None:
         aside[NO_GROUP] += 1

@@ -1,24 +1,27 @@
 """Turns lists of code texts in Arrow columns into rows of a model's diagnoses, without a loop over stays.
 
 Each distinct text is looked up once and remembered, so codes as people type them (`428.0`) cost no more than
-canonical ones. A code that the model does not know becomes the heading whose known codes stand in for it; headings
-are numbered after the codes of the vocabulary.
+canonical ones, and a code of an ICD version that the model lacks is translated once. A code that the model does not
+know becomes the heading whose known codes stand in for it; headings are numbered after the codes of the vocabulary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dx2px.answers.lookup import Lookup
+from dx2px.answers.lookup import Found, Lookup
+from dx2px.answers.mapping import Translate, untranslated
+from dx2px.answers.results import MAPPING_KINDS
 from dx2px.errors import CodeError, InputError
-from dx2px.ragged import Ragged, offsets_of
+from dx2px.ragged import Index, Ragged, joined, offsets_of
 
 Counts = NDArray[np.int32]
 
@@ -27,94 +30,165 @@ _REMEMBERED = (
     500_000  # texts: more than there are codes, but few enough that free text does not fill the memory
 )
 _UNKNOWN = -1
+_OWN = -1  # of the model's own ICD version
 
 
 @dataclass(frozen=True, eq=False)
 class EncodedStays:
     """The rows that stays are scored by, and how many codes of each stay are known, backed off and unknown.
 
-    Each code counts once per stay.
+    Each code counts once per stay. Codes of another ICD version count as those that replace them.
     """
 
     rows: Ragged  # codes of the vocabulary, and headings: |D| + place
     known: Counts  # (stays,)
     backed_off: Counts  # (stays,)
     unknown: Counts  # (stays,)
+    foreign: Ragged  # how the codes of another version were read: places in `MAPPING_KINDS`
+
+    @property
+    def mapping(self) -> dict[str, int]:
+        """How many codes of another version were read in each way; each counts once per stay."""
+        counts = self.foreign.counts(len(MAPPING_KINDS)).tolist()
+        return {kind: count for kind, count in zip(MAPPING_KINDS, counts, strict=True) if count}
+
+
+@dataclass(frozen=True, eq=False)
+class _Texts:
+    """Texts that were looked up, and what they mean. Numbers identify codes; 0 is no code."""
+
+    texts: pa.Array  # (t,)
+    code: Index  # (t,) the number of the code that a text writes
+    way: Index  # (t,) how it was read if it is of another version, else `_OWN`
+    read: Ragged  # of each text, the numbers of the codes that it is read as
+    rows: Index  # of these codes, laid flat
+
+    def plus(self, texts: pa.Array, meanings: Sequence[_Meaning]) -> _Texts:
+        read = Ragged.from_lists([one.read for one in meanings])
+        rows = [row for one in meanings for row in one.rows]
+        return _Texts(
+            pa.concat_arrays([self.texts, texts]),
+            np.append(self.code, np.array([one.code for one in meanings], np.int32)),
+            np.append(self.way, np.array([one.way for one in meanings], np.int32)),
+            joined([self.read, read]),
+            np.append(self.rows, np.array(rows, np.int32)),
+        )
+
+    def entries(self, stays: Ragged) -> tuple[Ragged, Index]:
+        """The numbers of the codes that the texts of stays are read as, and the rows of these."""
+        if len(self.rows) == len(self.texts):  # one each
+            return Ragged(stays.offsets, self.read.values[stays.values]), self.rows[stays.values]
+        place = Ragged(self.read.offsets, np.arange(len(self.rows), dtype=np.int32)).take(stays.values)
+        offsets = place.offsets[stays.offsets]
+        return Ragged(offsets, self.read.values[place.values]), self.rows[place.values]
+
+    def foreign(self, stays: Ragged) -> Ragged:
+        """How the codes of another version were read, each once per stay."""
+        way = self.way[stays.values]
+        if np.all(way == _OWN):
+            return Ragged(np.zeros(len(stays) + 1, np.int64), np.empty(0, np.int32))
+        offsets, first = _distinct(Ragged(stays.offsets, self.code[stays.values]))
+        way = way if first is None else way[first]
+        return Ragged(offsets, way).filtered(way != _OWN)
+
+
+class _Meaning(NamedTuple):
+    """What a text means, in the numbers of `_Texts`."""
+
+    code: int
+    way: int
+    read: Sequence[int]
+    rows: Sequence[int]
+
+
+# The first text is null: it is no code, and unknown.
+_NOTHING = _Texts(
+    pa.nulls(0, pa.string()), *(np.empty(0, np.int32),) * 2, Ragged.from_lists([]), np.empty(0, np.int32)
+)
+_START = _NOTHING.plus(pa.nulls(1, pa.string()), [_Meaning(0, _OWN, [0], [_UNKNOWN])])
 
 
 class StayEncoder:
-    """Finds the diagnoses of stays among a model's codes and headings; several threads may ask at once."""
+    """Finds the codes of stays among a model's codes and headings; several threads may ask at once.
 
-    def __init__(self, lookup: Lookup, headings: Mapping[str, int]) -> None:
+    `translate` says what replaces a code of a version that the model lacks; by default nothing does.
+    """
+
+    def __init__(
+        self, lookup: Lookup, headings: Mapping[str, int], translate: Translate | None = None
+    ) -> None:
         self.lookup, self.headings = lookup, headings
+        self.translate = translate or untranslated(lookup)
         self._lock = Lock()
-        self._texts = pa.array([], pa.string())
-        self._codes = self._rows = np.empty(0, np.int32)
+        self._texts = _START
         self._numbers: dict[str, int] = {}
 
     def encode(self, lists: pa.Array) -> EncodedStays:
         """Rows of a column of type `CODE_LISTS`; a null list is an empty one, a null code an unknown one."""
         lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
-        codes, rows = self._entries(lists.flatten())  # (entries,) (entries,)
-        offsets, first = _distinct(Ragged(offsets_of(lengths), codes))
+        learned, places = self._places(lists.flatten())
+        stays = Ragged(offsets_of(lengths), places)
+        codes, rows = learned.entries(stays)
+        offsets, first = _distinct(codes)
         rows = rows if first is None else rows[first]
         size = len(self.lookup.vocabulary)
         used = rows != _UNKNOWN
         counts = [_per_stay(mask, offsets) for mask in (used & (rows < size), rows >= size, ~used)]
         kept = Ragged(offsets_of(counts[0] + counts[1]), rows[used])
-        return EncodedStays(kept, counts[0], counts[1], counts[2])
+        return EncodedStays(kept, counts[0], counts[1], counts[2], learned.foreign(stays))
 
     def row(self, text: str) -> int | None:
-        """The row of one code, or None if it cannot be used."""
+        """The row of one code, the first of several that replace it; None if it cannot be used."""
         with self._lock:
-            row = self._meaning(text)[1]
+            row = self._meaning(text).rows[0]
         return None if row == _UNKNOWN else row
 
-    def _entries(self, texts: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """For each entry a number that identifies its code, and its row; all nulls are one unknown code."""
+    def _places(self, texts: pa.Array) -> tuple[_Texts, Index]:
+        """What was learned of the texts so far, and the place of each entry there."""
         encoded = texts.dictionary_encode()
-        codes, rows = self._meanings(encoded.dictionary)
-        places = pc.fill_null(encoded.indices, len(codes)).to_numpy(zero_copy_only=False)
-        return np.append(codes, np.int32(0))[places], np.append(rows, np.int32(_UNKNOWN))[places]
+        learned = self._learned(encoded.dictionary)
+        places = pc.index_in(encoded.dictionary, learned.texts).to_numpy(zero_copy_only=False)
+        entries = pc.fill_null(encoded.indices, len(places)).to_numpy(zero_copy_only=False)
+        return learned, np.append(places, np.int32(0))[entries]
 
-    def _meanings(self, texts: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _learned(self, texts: pa.Array) -> _Texts:
         with self._lock:
-            if len(self._texts) > _REMEMBERED:
+            if len(self._texts.texts) > _REMEMBERED:
                 self._forget()
-            new = texts.filter(pc.is_null(pc.index_in(texts, self._texts)))
+            new = texts.filter(pc.is_null(pc.index_in(texts, self._texts.texts)))
             if len(new):
-                self._learn(new)
-            places = pc.index_in(texts, self._texts).to_numpy(zero_copy_only=False)
-            return self._codes[places], self._rows[places]
+                self._texts = self._texts.plus(new, self._meanings(new))
+            return self._texts
 
-    def _learn(self, texts: pa.Array) -> None:
+    def _meanings(self, texts: pa.Array) -> list[_Meaning]:
         try:
-            meanings = [self._meaning(text) for text in texts.to_pylist()]
+            return [self._meaning(text) for text in texts.to_pylist()]
         except UnicodeDecodeError:
             raise InputError("A code is not text in UTF-8: write the file's text columns as UTF-8.") from None
-        self._texts = pa.concat_arrays([self._texts, texts])
-        self._codes, self._rows = (
-            np.append(old, np.array(new, np.int32))
-            for old, new in zip((self._codes, self._rows), zip(*meanings, strict=True), strict=True)
-        )
 
-    def _meaning(self, text: str) -> tuple[int, int]:
-        """The number of a text's code, from 1, and its row; a text that fits several codes is unknown."""
+    def _meaning(self, text: str) -> _Meaning:
+        """A text that fits several codes is unknown."""
         try:
             found = self.lookup.find(text)
         except CodeError:
-            return self._number(text), _UNKNOWN
-        number = self._number(found.code)
+            return _Meaning(number := self._number(text), _OWN, [number], [_UNKNOWN])
+        mapped = self.translate(found.code)
+        read = [self.lookup.find(code) for code in mapped.to] if mapped and mapped.to else [found]
+        way = _OWN if mapped is None else MAPPING_KINDS.index(mapped.kind)
+        numbers = [self._number(one.code) for one in read]
+        return _Meaning(self._number(found.code), way, numbers, [self._row(one) for one in read])
+
+    def _row(self, found: Found) -> int:
         if found.siblings is not None:
-            return number, len(self.lookup.vocabulary) + self.headings[found.siblings.heading]
-        return number, _UNKNOWN if found.index is None else found.index
+            return len(self.lookup.vocabulary) + self.headings[found.siblings.heading]
+        return _UNKNOWN if found.index is None else found.index
 
     def _number(self, code: str) -> int:
         return self._numbers.setdefault(code, len(self._numbers) + 1)
 
     def _forget(self) -> None:
         """Numbers identify codes only within one block, so they may start again."""
-        self._texts, self._codes, self._rows = self._texts[:0], self._codes[:0], self._rows[:0]
+        self._texts = _START
         self._numbers.clear()
 
 

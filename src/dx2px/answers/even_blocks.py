@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dx2px.answers.encoding import StayEncoder
+from dx2px.answers.mapping import Translation
 from dx2px.answers.model import Model
 from dx2px.ragged import Ragged
 from dx2px.scoring.evidence import layout_of
@@ -41,14 +42,15 @@ class EvenBlock:
 class EvenBlocks:
     """Cuts stays into blocks for a model; several threads may ask at once."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, map: bool = True) -> None:  # noqa: A002
         self.model = model
+        self.translation = Translation(model.diagnoses, model.files.diagnosis_counts, map)
 
     @cached_property
     def encoder(self) -> StayEncoder:
         """Reads lists of diagnoses as rows of the model's codes and, numbered after them, its headings."""
         headings = {heading: place for place, heading in enumerate(self.model.back_off.under)}
-        return StayEncoder(self.model.diagnoses, headings)
+        return StayEncoder(self.model.diagnoses, headings, self.translation)
 
     def known(self, stays: pa.RecordBatch) -> Known | None:
         """What a batch says about its stays besides their codes, for a model that takes it."""

@@ -116,6 +116,14 @@ class Lookup:
         """Every code once, in the order typed."""
         return list(dict.fromkeys(self.find(text) for text in texts))
 
+    def written(self, text: str) -> str:
+        """The code that a text writes, which may be a code of the family that it is found as."""
+        found = self.find(text)
+        whole = (
+            _normalized(text, System.ICD10PCS) if found.index is not None and is_family(found.code) else None
+        )
+        return whole or found.code
+
     def at(self, index: int) -> Found:
         """The code at a place of the vocabulary."""
         if index not in self._placed:
@@ -146,6 +154,11 @@ class Lookup:
         """
         holding = [one for one in self._families.get(code[: self._TABLE], ()) if holds(code, one)]
         return min(holding, key=lambda one: (-self._count(one), len(members(one))), default=None)
+
+    @property
+    def has_families(self) -> bool:
+        """Whether some codes are families."""
+        return bool(self._families)
 
     def _count(self, code: str) -> int:
         return 0 if self.counts is None else self.counts[self.vocabulary.index(code)]

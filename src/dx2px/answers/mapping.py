@@ -2,12 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from dx2px.answers.lookup import Lookup
 from dx2px.answers.results import Mapped
-from dx2px.codes import nearest, split
-from dx2px.errors import CodeError
+from dx2px.codes import Notation, equivalence, nearest, split
+from dx2px.errors import CodeError, OtherVersionError
+from dx2px.words import counted
+
+Translate = Callable[[str], Mapped | None]  # of a canonical code; None for one of the model's own version
+
+
+@dataclass(frozen=True)
+class Translation:
+    """How a model reads the diagnoses of many stays that are of a version it lacks: translated, or refused."""
+
+    lookup: Lookup
+    counts: Sequence[int] | None
+    allowed: bool = True
+
+    def __call__(self, code: str) -> Mapped | None:
+        if not of_other_version(code, self.lookup):
+            return None
+        if not self.allowed:
+            own = Notation.of(self.lookup.vocabulary).name
+            raise OtherVersionError(
+                f"The model knows {own} diagnoses, and stays have others: leave out --no-map (map=False) to have them "
+                "translated."
+            )
+        return _mapped(code, self.lookup, self.counts)
+
+
+def untranslated(lookup: Lookup) -> Translate:
+    """For codes that no map translates: those of a version that the model lacks are replaced by nothing."""
+    return lambda code: (
+        Mapped(code, (), exact=False, listed=False) if of_other_version(code, lookup) else None
+    )
+
+
+def added(*counts: Mapping[str, int]) -> dict[str, int]:
+    """The sums of counts by kind of mapping."""
+    return dict(sum(map(Counter, counts), Counter[str]()))
+
+
+def mapping_summary(counts: Mapping[str, int]) -> str:
+    """What became of diagnoses that were translated, in a sentence; `counts` are by kind of mapping."""
+    number = {kind: f"{counts.get(kind, 0):,}" for kind in ("exact", "approximate", "parent")}
+    lost = counts.get("no-map", 0) + counts.get("not-listed", 0)
+    return (
+        f"Of another ICD version than the model's: {counted(sum(counts.values()), 'diagnosis', 'diagnoses')}. "
+        f"Translated exactly: {number['exact']}; by the nearest code: {number['approximate']}; by their heading: "
+        f"{number['parent']}. Lost: {lost:,}."
+    )
+
+
+def rewritten(code: str) -> str:
+    """A diagnosis in the other ICD version, as a coder would choose it: of several codes, the first that leads back.
+
+    The code itself if the maps have none.
+    """
+    entry = equivalence(code)
+    entry = entry if entry and entry.scenarios else nearest(code)
+    chosen = entry.choose(lambda target: float(code in _targets(target))) if entry else ()
+    return chosen[0] if chosen else code
 
 
 def map_codes(
@@ -43,6 +102,12 @@ def _mapped(code: str, lookup: Lookup, counts: Sequence[int] | None) -> Mapped:
         return Mapped(code, (), exact=False, listed=False)
     via = entry.of if entry.of != code else None
     return Mapped(code, entry.choose(weight), entry.exact, listed=True, via=via)
+
+
+def _targets(code: str) -> set[str]:
+    """The codes that the map gives for a code."""
+    entry = equivalence(code)
+    return {one for scenario in (entry.scenarios if entry else ()) for choices in scenario for one in choices}
 
 
 def _closeness(code: str, lookup: Lookup) -> float:

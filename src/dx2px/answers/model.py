@@ -15,7 +15,7 @@ from dx2px.answers import results
 from dx2px.answers.facts import NOTHING, Facts, Told, answer_rows, evidence_row, told
 from dx2px.answers.families import with_family
 from dx2px.answers.lookup import Found, Lookup, ambiguous
-from dx2px.answers.question import asked_of, diagnosis_of, listed, shown, stay_of, usable, with_principal
+from dx2px.answers.question import asked_of, diagnosis_of, listed, shown, stay_of, usable
 from dx2px.answers.shipped import ProcedureSystem, model_path
 from dx2px.answers.stay import Stay, merged, no_vectors, own_kind, plan_of
 from dx2px.codes import Hit, Kind, Notation, System, Usage
@@ -203,13 +203,14 @@ class Model:
         """What identifies the model in its answers."""
         return results.Source(self.files.method, self.files.version, fingerprint(self.files))
 
-    def recommend_many(self, stays: Any, top: int = 5) -> Any:
+    def recommend_many(self, stays: Any, top: int = 5, *, map: bool = True) -> Any:  # noqa: A002
         """Recommend procedures for many stays: one row per stay and procedure, best first.
 
         Args:
             stays: Lists of diagnoses, one per stay; or a data frame (pandas, polars, pyarrow) with a column
                 `diagnoses` of such lists and, where they are known, `stay_id`, `principal`, `age`, `sex`, `admission`.
             top: How many procedures per stay.
+            map: Translate diagnoses of the other ICD version by the public maps; False refuses them.
 
         Returns:
             A data frame of the same library with `stay_id`, `rank`, `code`, `title`, `probability` and `score`. A stay
@@ -217,15 +218,16 @@ class Model:
         """
         from dx2px.answers.stay_frames import recommend_many
 
-        return recommend_many(self, stays, top)
+        return recommend_many(self, stays, top, map)
 
-    def score_frame(self, frame: Any, top: int = 10) -> Any:
+    def score_frame(self, frame: Any, top: int = 10, *, map: bool = True) -> Any:  # noqa: A002
         """What `dx2px score` writes for a file, for a data frame of stays: one row per stay.
 
         Args:
             frame: A data frame (pandas, polars, pyarrow) with a column `diagnoses` of lists, and other columns as in
                 `recommend_many`.
             top: How many procedures per stay.
+            map: Translate diagnoses of the other ICD version by the public maps; False refuses them.
 
         Returns:
             A data frame of the same library with `stay_id`, `recommendations`, `scores`, `probabilities` and how many
@@ -233,7 +235,7 @@ class Model:
         """
         from dx2px.answers.stay_frames import score_frame
 
-        return score_frame(self, frame, top)
+        return score_frame(self, frame, top, map)
 
     def neighbors(self, code: str, top: int = 10) -> results.Neighbors:
         """The codes whose vectors point most nearly the same way, by cosine.
@@ -310,11 +312,6 @@ class Model:
         calibration = self.files.calibration
         groups = [] if calibration is None else calibration.alternatives.groups(procedures)
         return tuple(tuple(self.files.procedures[index] for index in group) for group in groups)
-
-    def asked(self, codes: Sequence[str], facts: Facts) -> tuple[list[Found], Told]:
-        """The diagnoses of a stay as they are coded, the principal one among them, and what else is told."""
-        about = self.told(facts)
-        return with_principal(self, codes, about), about
 
     def told(self, facts: Facts) -> Told:
         """What a question tells besides diagnoses, as this model reads it."""

@@ -11,6 +11,7 @@ known_diagnoses        how many diagnoses the model knows
 backed_off_diagnoses   for how many others a heading stands in, as in `Model.recommend`
 unknown_diagnoses      how many are left out; each code counts once per stay
 
+Diagnoses of an ICD version that the model lacks are translated, and count as the codes that replace them.
 Batches are regrouped into blocks of one size before they are scored: small ones cost no more than large ones, and
 answers do not depend on their sizes.
 """
@@ -27,7 +28,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dx2px.answers.batch_answers import Answerer
+from dx2px.answers.batch_answers import Answerer, ScoredBlock
 from dx2px.answers.encoding import CODE_LISTS, check_code_lists
 from dx2px.answers.model import Model
 from dx2px.errors import InputError
@@ -42,7 +43,12 @@ Done = TypeVar("Done")
 
 
 def score_batches(
-    model: Model, batches: Iterable[pa.RecordBatch], top: int = 10, threads: int | None = None
+    model: Model,
+    batches: Iterable[pa.RecordBatch],
+    top: int = 10,
+    threads: int | None = None,
+    *,
+    map: bool = True,  # noqa: A002
 ) -> Iterator[pa.RecordBatch]:
     """Recommend procedures for a stream of stays.
 
@@ -52,13 +58,25 @@ def score_batches(
             also reads `principal`, `age`, `sex` and `admission`, where they are there.
         top: How many procedures per stay.
         threads: Threads to use; one per processor by default.
+        map: Translate diagnoses of the other ICD version by the public maps; False refuses them.
 
     Yields:
         Record batches with one row per stay, in the same order.
     """
+    return (block.answers for block in scored_blocks(model, batches, top, threads, map))
+
+
+def scored_blocks(
+    model: Model,
+    batches: Iterable[pa.RecordBatch],
+    top: int = 10,
+    threads: int | None = None,
+    map: bool = True,  # noqa: A002
+) -> Iterator[ScoredBlock]:
+    """The answers for a stream of stays, with counts; one thread per processor by default."""
     if top < 1:
         raise InputError(f"The number of results must be at least 1, not {top}.")
-    answerer = Answerer(model, top)
+    answerer = Answerer(model, top, map)
     stays = even_batches(batches, COLUMNS, facts_of(model))
     return in_order(answerer.answer, stays, threads or cpu_count() or 1)
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dx2px.answers.batch_answers import answer_schema
+from dx2px.answers.batch_answers import ScoredBlock, answer_schema
+from dx2px.answers.encoding import CODE_LISTS
 from dx2px.answers.kept_parts import Parts, parts_of
+from dx2px.answers.mapping import added
 from dx2px.answers.model import Model
-from dx2px.answers.population import COLUMNS, STAYS, check_columns, facts_of, score_batches
+from dx2px.answers.population import COLUMNS, STAYS, check_columns, facts_of, scored_blocks
+from dx2px.answers.shipped import ProcedureSystem, asked_in, audited_in
 from dx2px.errors import CohortError, InputError
 from dx2px.scoring.identity import fingerprint
 from dx2px.storage import PARQUET, check_ending, check_place
@@ -46,6 +49,11 @@ class ScoredStays:
     known_diagnoses: int = 0
     backed_off_diagnoses: int = 0
     unknown_diagnoses: int = 0
+    mapping: Mapping[str, int] = field(default_factory=dict)  # translated diagnoses, by kind of mapping
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a dictionary; without `mapping` if nothing was translated."""
+        return {name: value for name, value in asdict(self).items() if name != "mapping" or value}
 
     def plus(self, part: pa.Table) -> ScoredStays:
         def total(column: pa.ChunkedArray) -> int:
@@ -57,6 +65,7 @@ class ScoredStays:
             self.known_diagnoses + total(part["known_diagnoses"]),
             self.backed_off_diagnoses + total(part["backed_off_diagnoses"]),
             self.unknown_diagnoses + total(part["unknown_diagnoses"]),
+            added(self.mapping, _mapping_of(part)),
         )
 
 
@@ -66,6 +75,8 @@ def score_file(
     out: str | os.PathLike[str],
     top: int = 10,
     progress: Progress = lambda done: None,
+    *,
+    map: bool = True,  # noqa: A002
 ) -> ScoredStays:
     """Recommend procedures for every stay of a Parquet file. Memory does not grow with the file.
 
@@ -77,12 +88,14 @@ def score_file(
         out: The Parquet file to write, one row per stay.
         top: How many procedures per stay.
         progress: Called with the number of stays done; first with those done before.
+        map: Translate diagnoses of the other ICD version by the public maps; False refuses them.
 
     Returns:
-        How many stays were scored, how many got no answer, and how many diagnoses were unknown.
+        How many stays were scored, how many got no answer, and how many diagnoses were unknown or translated.
 
     Raises:
         InputError: A column is missing or of the wrong type, or the output cannot be written.
+        OtherVersionError: `map` is False, and a diagnosis is of an ICD version that the model does not know.
     """
     stays = StayFile(source, facts=facts_of(model))
     final = Path(out).absolute()
@@ -94,9 +107,9 @@ def score_file(
         "model": fingerprint(model.files),
         "top": top,
         "stays_in_a_part": PART,
-    }
+    } | ({} if map else {"map": False})
     with parts_of(final, key) as parts:
-        scored = _write(_parts(stays, model, top, parts), stays, parts.draft, key, progress)
+        scored = _write(_parts(stays, model, top, map, parts), stays, parts.draft, key, progress)
         if stays.fingerprint() != key["input"]:
             raise InputError(f"{stays.path} changed while it was scored: run the command again.")
         parts.publish(final)
@@ -140,6 +153,15 @@ class StayFile:
             raise CohortError(f"{self.path} is damaged and cannot be read to its end.") from error
 
 
+def coded_in(path: str | os.PathLike[str], *, audit: bool) -> ProcedureSystem:
+    """The system to answer for a file in, by its first stays: that of the diagnoses or, to audit, of the procedures."""
+    stays = StayFile(path, (*COLUMNS, "procedures") if audit else COLUMNS)
+    first = next(stays.batches(), None)
+    lists = [] if first is None else [first.column(name).cast(CODE_LISTS) for name in stays.columns[1:]]
+    texts = [[text for text in column.flatten().to_pylist() if text] for column in lists] or [[]]
+    return audited_in(texts[0], texts[-1]) if audit else asked_in(texts[0])
+
+
 def _open(path: str) -> pq.ParquetFile:
     if Path(path).is_dir():
         raise CohortError(f"{path} is a folder, not a Parquet file.")
@@ -159,7 +181,7 @@ def check_output(out: Path, stays: StayFile) -> None:
         raise InputError("The output would replace the stays it is made from: choose another name.")
 
 
-def _parts(stays: StayFile, model: Model, top: int, parts: Parts) -> Iterator[pa.Table]:
+def _parts(stays: StayFile, model: Model, top: int, mapped: bool, parts: Parts) -> Iterator[pa.Table]:
     """The parts that an earlier run finished, then the others, each kept as soon as it is made."""
     done = 0
     for number in count():
@@ -168,22 +190,34 @@ def _parts(stays: StayFile, model: Model, top: int, parts: Parts) -> Iterator[pa
             break
         done += part.num_rows
         yield part.combine_chunks()
-    answers = score_batches(model, stays.batches(done), top)
-    for fresh, part in enumerate(_joined(answers), start=number):
+    scored = scored_blocks(model, stays.batches(done), top, map=mapped)
+    for fresh, part in enumerate(_joined(scored), start=number):
         parts.save(fresh, part)
         yield part
 
 
-def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Tables of `PART` rows, from batches of `STAYS` rows (the last may be shorter)."""
-    waiting: list[pa.RecordBatch] = []
-    for batch in batches:
-        waiting.append(batch)
+def _joined(blocks: Iterator[ScoredBlock]) -> Iterator[pa.Table]:
+    """Tables of `PART` rows, from blocks of `STAYS` rows (the last may be shorter)."""
+    waiting: list[ScoredBlock] = []
+    for block in blocks:
+        waiting.append(block)
         if len(waiting) * STAYS == PART:
-            yield pa.Table.from_batches(waiting).combine_chunks()
+            yield _part(waiting)
             waiting = []
     if waiting:
-        yield pa.Table.from_batches(waiting).combine_chunks()
+        yield _part(waiting)
+
+
+def _part(blocks: Sequence[ScoredBlock]) -> pa.Table:
+    """The answers of several blocks; what was translated is kept beside them, for a run that is continued."""
+    table = pa.Table.from_batches([block.answers for block in blocks]).combine_chunks()
+    mapping = added(*(block.mapping for block in blocks))
+    return table.replace_schema_metadata({METADATA_KEY: json.dumps(mapping)}) if mapping else table
+
+
+def _mapping_of(part: pa.Table) -> dict[str, int]:
+    found: dict[str, int] = json.loads((part.schema.metadata or {}).get(METADATA_KEY, b"{}"))
+    return found
 
 
 def _write(
@@ -198,6 +232,6 @@ def _write(
             sink.write_table(part, row_group_size=PART)
             scored = scored.plus(part)
             progress(scored.stays)
-        record = {"version": __version__, "model": key["model"], "top": key["top"], **asdict(scored)}
+        record = {"version": __version__, "model": key["model"], "top": key["top"], **scored.to_dict()}
         sink.add_key_value_metadata({METADATA_KEY: json.dumps(record)})
     return scored

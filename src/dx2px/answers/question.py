@@ -57,19 +57,15 @@ def asked_of(
     """The diagnoses, the principal one among them; how they were mapped; and what else was told."""
     about = model.told(facts)
     codes, mapping = _mapped(model, listed(codes), map_)
-    if about.principal is not None:
-        put, own = _mapped(model, [about.principal.code], map_)
-        about = replace(about, principal=model.diagnoses.find(put[0]))
-        mapping = tuple(dict.fromkeys((*own, *mapping)))
-    return with_principal(model, codes, about), mapping, about
-
-
-def with_principal(model: Model, codes: Sequence[str], about: Told) -> list[Found]:
-    """The diagnoses, and before them the principal one if it is not among them."""
     asked = model.diagnoses.find_all(codes)
-    if about.principal is None or any(about.principal.code == one.code for one in asked):
-        return asked
-    return [about.principal, *asked]
+    if about.principal is None:
+        return asked, mapping, about
+    put, own = _mapped(model, [about.principal.code], map_)
+    principal = model.diagnoses.find_all(put)
+    listed_codes = {one.code for one in asked}
+    unlisted = [one for one in principal if one.code not in listed_codes]
+    mapping = tuple(dict.fromkeys((*own, *mapping)))
+    return [*unlisted, *asked], mapping, replace(about, principal=principal[0])
 
 
 def usable(
@@ -115,8 +111,8 @@ def _mapped(model: Model, codes: Sequence[str], map_: bool) -> tuple[list[str], 
     if mapping and not map_:
         own = Notation.of(model.files.diagnoses).name
         raise OtherVersionError(
-            f"{shown([one.code for one in mapping])}: the model knows {own} diagnoses; without being mapped "
-            "(--map, map=True), other ICD versions are refused."
+            f"{shown([one.code for one in mapping])}: the model knows {own} diagnoses; leave out --no-map (map=False) "
+            "to have others translated."
         )
     return put, mapping
 

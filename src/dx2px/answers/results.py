@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from importlib.resources import files
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from dx2px.answers.families import Family
 from dx2px.answers.result_frames import neighbor_columns, plan_columns, procedure_columns
@@ -22,6 +22,8 @@ from dx2px.frames import as_frame
 from dx2px.scoring.plans import Plan
 
 Status = Literal["known", "backed-off", "unknown"]
+MappingKind = Literal["exact", "approximate", "parent", "no-map", "not-listed"]
+MAPPING_KINDS: tuple[MappingKind, ...] = get_args(MappingKind)
 SCOPE = (
     "The answers reproduce how the hospital stays in the model's data were coded, for billing, after the stay. "
     "They are not medical advice."
@@ -60,7 +62,7 @@ class Mapped:
     )
 
     @property
-    def kind(self) -> Literal["exact", "approximate", "parent", "no-map", "not-listed"]:
+    def kind(self) -> MappingKind:
         """How the codes replace it."""
         if not self.to:
             return "no-map" if self.listed else "not-listed"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-from dx2px.codes import System, resolve, split
+from dx2px.codes import Kind, System, read_family, resolve, split
 from dx2px.errors import CodeError, InputError, ModelError
 from dx2px.scoring.folder.replacement import set_aside
 
@@ -33,16 +35,35 @@ def siblings(path: str | os.PathLike[str]) -> list[Path]:
 
 def asked_in(texts: Iterable[str]) -> ProcedureSystem:
     """The system to answer a question in: ICD-10-PCS if most of its diagnoses are ICD-10-CM codes."""
-    found = [_version(text) for text in texts]
-    return "icd10pcs" if found.count(10) > found.count(9) else "icd9pcs"
+    return _most(_versions(texts, "diagnosis"))
 
 
-def _version(text: str) -> int | None:
-    """The ICD version of a diagnosis as typed; 9 if it may be of both, None if it is no code."""
+def audited_in(diagnoses: Iterable[str], procedures: Iterable[str]) -> ProcedureSystem:
+    """The system to audit stays in: that of most coded procedures; without any, as `asked_in`."""
+    coded = _versions(procedures, "procedure")
+    return _most(coded) if coded[9] or coded[10] else asked_in(diagnoses)
+
+
+def _most(versions: Counter[int]) -> ProcedureSystem:
+    return "icd10pcs" if versions[10] > versions[9] else "icd9pcs"
+
+
+def _versions(texts: Iterable[str], kind: Kind) -> Counter[int]:
+    """How many texts are codes of each ICD version; those that may be of both count as 9."""
+    found: Counter[int] = Counter()
+    for text, times in Counter(texts).items():
+        with suppress(CodeError):
+            found[split(_resolved(text, kind))[0].version] += times
+    return found
+
+
+def _resolved(text: str, kind: Kind) -> str:
     try:
-        return split(resolve(text, "diagnosis", prefer=[System.ICD9CM]))[0].version
+        return resolve(text, kind, prefer=[System.ICD9CM, System.ICD9PCS])
     except CodeError:
-        return None
+        if kind == "procedure":
+            return read_family(text)
+        raise
 
 
 def model_path(name: str | os.PathLike[str] | None = None, answer_in: ProcedureSystem | None = None) -> Path:

@@ -21,23 +21,23 @@ from dx2px.errors import InputError
 from dx2px.frames import as_frame, as_table, is_frame, library_of
 
 
-def score_frame(model: Model, frame: Any, top: int = 10) -> Any:
+def score_frame(model: Model, frame: Any, top: int = 10, map: bool = True) -> Any:  # noqa: A002
     """The columns of `dx2px score`, one row per stay, in the library of the frame."""
     if not is_frame(frame):
         raise InputError("score_frame takes a data frame of stays; recommend_many also takes lists of codes.")
-    return as_frame(_scored(model, _numbered(as_table(frame)), top), library_of(frame))
+    return as_frame(_scored(model, _numbered(as_table(frame)), top, map), library_of(frame))
 
 
-def recommend_many(model: Model, stays: Any, top: int = 5) -> Any:
+def recommend_many(model: Model, stays: Any, top: int = 5, map: bool = True) -> Any:  # noqa: A002
     """One row per stay and procedure; a stay without an answer has one row without a procedure."""
     lists = not is_frame(stays)
     table = _of_lists(stays) if lists else as_table(stays)
-    scored = _scored(model, _numbered(table), top)
+    scored = _scored(model, _numbered(table), top, map)
     return as_frame(_one_row_each(scored), None if lists else library_of(stays))
 
 
-def _scored(model: Model, stays: pa.Table, top: int) -> pa.Table:
-    batches = score_batches(model, stays.to_batches(), top)
+def _scored(model: Model, stays: pa.Table, top: int, mapped: bool) -> pa.Table:
+    batches = score_batches(model, stays.to_batches(), top, map=mapped)
     return pa.Table.from_batches(batches, answer_schema(stays.schema.field("stay_id").type))
 
 

@@ -12,11 +12,12 @@ from dx2px.answers.results import shown_probability
 from dx2px.cli.console import print_table
 from dx2px.codes import Notation
 from dx2px.report.audit_words import WORDS
-from dx2px.words import counted
+from dx2px.words import counted, shortened
 
 GROUPS = 10  # printed
 _WIDTH = 80
 _TITLE = 2  # the column of the table of groups that gives way
+_LONGEST_CODE = 20  # families may have more characters; files have them all
 _BETWEEN = 14  # columns that the rules of this table take
 
 
@@ -43,7 +44,7 @@ def print_groups(groups: Sequence[Group]) -> None:
     rows = [
         [
             WORDS[group.kind].name,
-            notation.write(group.code),
+            shortened(notation.write(group.code), _LONGEST_CODE),
             group.title,
             f"{group.stays:,}",
             shown_probability(group.probability),

@@ -9,7 +9,7 @@ import typer
 
 from dx2px.cli.answers import NOT_ADVICE
 from dx2px.cli.console import INTERRUPTED, AsJson, counting, print_json, remark
-from dx2px.cli.models import ModelOption, load_model
+from dx2px.cli.models import Mapping, ModelOption, PcsName, model_for_stays
 from dx2px.errors import InputError
 from dx2px.storage import check_place
 from dx2px.words import counted
@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from dx2px.answers.audit_file import FileAudit
     from dx2px.answers.drg import DrgCounts, Grouper
     from dx2px.answers.model import Model
+
+
+AuditIn = Annotated[
+    PcsName | None,
+    typer.Option(
+        help="The system of the procedures; families of codes in ICD-10-PCS. Without --model.",
+        show_default="as most procedures in the file",
+    ),
+]
 
 
 def audit(
@@ -67,6 +76,8 @@ def audit(
             metavar="VERSION",
         ),
     ] = None,
+    map: Mapping = True,  # noqa: A002
+    answer_in: AuditIn = None,
     as_json: AsJson = False,
 ) -> None:
     """Find what looks wrong or missing in coded stays.
@@ -90,11 +101,13 @@ def audit(
     settings = AuditSettings(precision, wrong, omitted, wanted)
     check_findings_path(out, stays)
     _check_worklist(worklist)
-    loaded = load_model(model)
+    loaded = model_for_stays(stays, model, answer_in, audit=True)
     grouper = None if drg is None else _grouper(drg, loaded, stays)
     try:
         with counting("audit", StayFile(stays, AUDITED).rows) as show_done:
-            found = audit_file(loaded, stays, settings, per_100=per_100, most=most, progress=show_done)
+            found = audit_file(
+                loaded, stays, settings, per_100=per_100, most=most, progress=show_done, map=map
+            )
     except KeyboardInterrupt:
         remark("Stopped. Nothing was written.")
         raise typer.Exit(INTERRUPTED) from None
@@ -133,13 +146,20 @@ def _grouper(version: str, model: Model, stays: Path) -> Grouper:
 
 def _remark_on(found: FileAudit, drg: DrgCounts | None) -> None:
     """What was set aside, and what was added."""
+    from dx2px.answers.mapping import mapping_summary
+
     counts = found.counts
     if counts.stays_without_answer:
         skipped = counted(counts.stays_without_answer, "stay")
         remark(f"Not audited, because the model can use none of their diagnoses: {skipped}.")
+    if counts.stays_with_other_procedures:
+        other = counted(counts.stays_with_other_procedures, "stay")
         remark(
-            "Stays in files are not translated: diagnoses of an ICD version that the model lacks are unknown to it."
+            f"Not audited, because their procedures are of an ICD version that the model does not know: {other}. "
+            "Choose another --answer-in or --model."
         )
+    if counts.mapping:
+        remark(mapping_summary(counts.mapping))
     if counts.backed_off_diagnoses or counts.unknown_diagnoses:
         remark(
             f"Unknown diagnoses: {counts.backed_off_diagnoses:,} replaced by known codes of the same heading, "

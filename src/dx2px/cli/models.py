@@ -321,6 +321,21 @@ def load_model(path: Path | None) -> Model:
     return Model.load(model_path(path))
 
 
+def model_for_stays(stays: Path, path: Path | None, answer_in: PcsName | None, *, audit: bool) -> Model:
+    """The model for a file of stays: without a name, the package's one that answers as its first stays are coded."""
+    from dx2px.answers import Model
+    from dx2px.answers.population_file import coded_in
+
+    if path is not None:
+        return Model.load(path, answer_in=answer_in.value if answer_in else None)  # type: ignore[arg-type]
+    chosen = answer_in.value if answer_in else coded_in(stays, audit=audit)
+    if chosen == PcsName["icd10pcs"].value and answer_in is None:
+        remark(
+            "The stays are coded in ICD-10, so the answer is in ICD-10-PCS; --answer-in icd9pcs asks for ICD-9."
+        )
+    return Model.load(answer_in=chosen)  # type: ignore[arg-type]
+
+
 def _model_for(codes: list[str], facts: Facts, path: Path | None, answer_in: PcsName | None) -> Model:
     """The model that answers a question: without a name, the package's one that answers as it is asked."""
     from dx2px.answers import Model

@@ -4,6 +4,7 @@ from dx2px.codes.ancestors import ancestors, category, chapter
 from dx2px.codes.catalogue import dictionary, is_listed
 from dx2px.codes.equivalence import Equivalence, equivalence, nearest
 from dx2px.codes.families import (
+    counts_as,
     family,
     holds,
     hull,
@@ -36,6 +37,7 @@ __all__ = [
     "category",
     "chapter",
     "clean",
+    "counts_as",
     "dictionary",
     "dotted",
     "equivalence",

@@ -106,6 +106,13 @@ def holds(code: str, family: str) -> bool:
     return all(any(_within(_pattern(part), one) for one in outer) for part in inner)
 
 
+def counts_as(code: str, family: str) -> bool:
+    """Whether a text is a code, or is an ICD-10-PCS code that belongs to it as a family."""
+    return code == family or (
+        all(one.startswith(f"{System.ICD10PCS}:") for one in (code, family)) and holds(code, family)
+    )
+
+
 def narrowed(code: str, side: str) -> str | None:
     """The part of a family on one side, `right` or `left`; None if its codes do not differ in side."""
     listed = members(code)

@@ -26,6 +26,12 @@ const percent = (share) => {
 const counted = (many, what) => `${many.toLocaleString("en")} ${what}${many === 1 ? "" : "s"}`;
 const named = (place) => (data.codes[place][SHOWN] ? `${data.codes[place][SHOWN]} ${data.codes[place][TITLE]}` : data.codes[place][TITLE]);
 const codeOf = (place) => node("span", { class: "code" }, data.codes[place][SHOWN]);
+// Whether a code is another one or, in ICD-10-PCS, belongs to it as a family: 0SRC0J9 to 0SR[CDTUVW].
+const countsAs = (place, asked) => place === asked || (asked !== null && familyOf(asked)?.test(data.codes[place][CODE]));
+const familyOf = (place) => {
+  const [system, pattern] = data.codes[place][CODE].split(":");
+  return system === "icd10pcs" ? new RegExp(`^icd10pcs:(${pattern.replaceAll("-", ".").replaceAll("+", "|")})`) : null;
+};
 const supports = (finding) => finding.because.filter(([, share]) => share >= LEAST_SHARE);
 
 // Rows
@@ -72,13 +78,14 @@ function open(finding, whether) {
 // The whole stay of a finding, and what speaks for and against it
 function detailOf(finding) {
   const { kind, code, other, diagnoses, procedures } = finding;
-  const words = data.kinds[kind], absent = !procedures.includes(code);
-  const shares = new Map(supports(finding));
+  const words = data.kinds[kind], absent = !procedures.some((place) => countsAs(place, code));
+  const shares = new Map(procedures.concat(diagnoses).flatMap((place) => supports(finding)
+    .filter(([reason]) => countsAs(place, reason)).map(([, share]) => [place, share])));
   const line = (place, role, note) => node("li", { class: role }, codeOf(place), node("span", {}, data.codes[place][TITLE]),
     node("span", { class: "note" }, note ?? (shares.has(place) ? `support ${percent(shares.get(place))}` : "")));
   const part = (head, lines) => node("section", {}, node("h3", {}, head), node("ul", {}, ...lines));
-  const coded = procedures.map((place) => place === code ? line(place, "asked", words.mark)
-    : place === other ? line(place, "with", words.paired) : line(place, null));
+  const coded = procedures.map((place) => countsAs(place, code) ? line(place, "asked", words.mark)
+    : countsAs(place, other) ? line(place, "with", words.paired) : line(place, null));
   const first = (place, at) => line(place, null, shares.has(place) ? undefined : at === 0 ? "listed first" : "");
   return node("div", { class: "detail" }, part(`Diagnoses (${diagnoses.length})`, diagnoses.map(first)),
     part(`Procedures coded (${procedures.length})`, [...coded, ...(absent ? [line(code, "asked absent", words.mark)] : [])]),

@@ -19,7 +19,7 @@ from dx2px.answers.facts import Facts
 from dx2px.answers.lookup import Lookup
 from dx2px.answers.mapping import of_other_version
 from dx2px.answers.results import SCOPE
-from dx2px.answers.shipped import ProcedureSystem, asked_in, siblings
+from dx2px.answers.shipped import ProcedureSystem, asked_in, audited_in, siblings
 from dx2px.answers.stay import own_kind
 from dx2px.codes import Kind, dotted, split
 from dx2px.errors import CodeError, InputError, ModelError, OtherVersionError, UnknownCodesError
@@ -49,7 +49,15 @@ class Answers:
 
     def answering(self, diagnoses: Sequence[str], answer_in: ProcedureSystem | None = None) -> Answers:
         """Those whose procedures are of the system asked for or, if none is, of that of the diagnoses."""
-        wanted = answer_in or asked_in(diagnoses)
+        return self._of_system(answer_in or asked_in(diagnoses), answer_in)
+
+    def auditing(
+        self, diagnoses: Sequence[str], procedures: Sequence[str], answer_in: ProcedureSystem | None = None
+    ) -> Answers:
+        """Those whose procedures are of the system asked for or, if none is, of that of the coded ones."""
+        return self._of_system(answer_in or audited_in(diagnoses, procedures), answer_in)
+
+    def _of_system(self, wanted: ProcedureSystem, answer_in: ProcedureSystem | None) -> Answers:
         for one in (self, *self.others):
             if wanted in one.model.procedures.systems:
                 return one
@@ -117,12 +125,13 @@ class Answers:
         diagnoses: Sequence[str],
         procedures: Sequence[str],
         settings: AuditSettings | None = None,
+        mapped: bool = True,
         **facts: Unpack[Facts],
     ) -> dict[str, Any]:
-        """What to look at in a coded stay."""
+        """What to look at in a coded stay; without `mapped`, diagnoses of the other ICD version are refused."""
         self._check_facts(facts)
         try:
-            found = audit_stay(self.model, diagnoses, procedures, settings, id=name, **facts)
+            found = audit_stay(self.model, diagnoses, procedures, settings, id=name, map=mapped, **facts)
         except InputError as error:
             raise _refusal(error) from None
         named = {one.code for finding in found.findings for one in finding.because}

@@ -107,11 +107,13 @@ class _Routes:
 
     async def audit(self, request: Request) -> Response:
         body = await bodies.read(request, schemas.AuditRequest)
-        answers, settings = self.served.answers, AuditSettings(kinds=tuple(body.kinds))
+        served, settings = self.served.answers, AuditSettings(kinds=tuple(body.kinds))
         audited = []
         for stay in body.stays:
             await request.state.turn()
-            audited.append(answers.audit(stay.id, stay.diagnoses, stay.procedures, settings, **_facts(stay)))
+            answers = served.auditing(stay.diagnoses, stay.procedures, body.answer_in)
+            codes = stay.diagnoses, stay.procedures
+            audited.append(answers.audit(stay.id, *codes, settings, body.map, **_facts(stay)))
         return reply({"stays": audited})
 
     async def neighbors(

@@ -19,6 +19,7 @@ from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from pydantic import Field
 
+from dx2px.answers.defects import AuditSettings
 from dx2px.answers.facts import Facts
 from dx2px.answers.results import SCOPE
 from dx2px.service import schemas
@@ -84,7 +85,12 @@ def _explain(answers: Answers, body: schemas.ExplainRequest) -> dict[str, Any]:
 
 
 def _audit(answers: Answers, body: schemas.AuditRequest) -> dict[str, Any]:
-    found = [answers.audit(stay.id, stay.diagnoses, stay.procedures, **_facts(stay)) for stay in body.stays]
+    settings = AuditSettings(kinds=tuple(body.kinds))
+    found = []
+    for stay in body.stays:
+        codes = stay.diagnoses, stay.procedures
+        asked = answers.auditing(*codes, body.answer_in)
+        found.append(asked.audit(stay.id, *codes, settings, body.map, **_facts(stay)))
     return {"stays": found}
 
 

@@ -138,6 +138,12 @@ class AuditRequest(Request):
         Field(min_length=1, max_length=len(KINDS), json_schema_extra=UNIQUE),
         AfterValidator(_distinct),
     ] = Field(default=list(USUAL_KINDS), description="The kinds of finding that are wanted.")
+    map: Mapped = True
+    answer_in: Literal["icd9pcs", "icd10pcs"] | None = Field(
+        default=None,
+        description="The system of the procedures, one of those in `answers_in` of `/api/model`. By default, for each "
+        "stay, that of its coded procedures or, if it has none, of its diagnoses.",
+    )
 
 
 class Report(BaseModel):
@@ -350,6 +356,12 @@ class AuditedStay(Report):
     id: str | None
     findings: list[Finding] = Field(description="Strongest first.")
     unknown: list[str] = Field(description="Codes that the model does not know.")
+    mapping: list[MappedReport] | None = MAPPING
+    audited: bool = Field(
+        default=True,
+        description="False if the procedures are of an ICD version that the model does not know: there is nothing to "
+        "compare.",
+    )
     evidence: list[NamedEvidence] | None = Field(
         default=None, description="What the reasons name besides diagnoses, if anything."
     )

@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from dx2px.answers.facts import Facts
-from dx2px.codes import System, holds, is_family, split
+from dx2px.codes import counts_as
 from dx2px.service import bodies, schemas
 from dx2px.service.answers import Answers
 from dx2px.service.api import reply
@@ -156,7 +156,7 @@ class _Called:
             self.metrics.read(outcome, entries)
         left = [one for one in answer["recommendations"] if not _is_drafted(one["code"], drafted)][:TOP]
         cards = [card_of(left, answer, facts, reading, context, self.root)] if left else []
-        if known.finished and (checked := audit_card_of(_findings(answer, answers, facts), self.root)):
+        if known.finished and (checked := audit_card_of(_findings(chosen, answers, facts), self.root)):
             cards.append(checked)
         read = {**reading.counts, "complete": reading.complete}
         return reply({"cards": cards, "extension": {_EXTENSION: read}})
@@ -201,17 +201,13 @@ def _recommended(
     return answers.recommend(list(dict.fromkeys(chosen)), top, **facts)
 
 
-def _findings(answer: dict[str, Any], answers: Answers, facts: Facts) -> list[dict[str, Any]]:
-    """What an audit of the stay finds, if procedures are coded for it: with the diagnoses that were used."""
+def _findings(chosen: Sequence[str], answers: Answers, facts: Facts) -> list[dict[str, Any]]:
+    """What an audit of the stay finds, if procedures are coded for it."""
     coded = facts.get("coded")
-    used = [one for one in answer["diagnoses"] if one["status"] != "unknown"]
-    if not coded or not used or answers.model.files.calibration is None:
+    if not coded or answers.model.files.calibration is None:
         return []
-    principal = next((one["code"] for one in used if one.get("principal")), None)
-    about: Facts = {**facts, "principal": principal, "coded": None}
-    found: list[dict[str, Any]] = answers.audit(None, [one["code"] for one in used], coded, **about)[
-        "findings"
-    ]
+    about: Facts = {**facts, "coded": None}
+    found: list[dict[str, Any]] = answers.audit(None, list(dict.fromkeys(chosen)), coded, **about)["findings"]
     return found
 
 
@@ -223,9 +219,7 @@ def _used(answer: dict[str, Any]) -> set[str]:
 
 def _is_drafted(code: str, drafted: frozenset[str]) -> bool:
     """Whether a procedure, or a code of a family, is among the drafts."""
-    return code in drafted or (
-        is_family(code) and any(split(one)[0] is System.ICD10PCS and holds(one, code) for one in drafted)
-    )
+    return any(counts_as(one, code) for one in drafted)
 
 
 def _drafted(hook: Hook) -> frozenset[str]:

@@ -1,7 +1,7 @@
 // Auditing coded stays: what is found, strongest first, beside the whole stay with the questioned codes marked.
 
 import { announce, byId, icon, keepingFocus, node } from "./dom.js";
-import { count, dotted, sameCode } from "./codes.js";
+import { count, countsAs, dotted } from "./codes.js";
 import { CodeEntry } from "./entry.js";
 import { findingOf, KINDS } from "./findings.js";
 import { Latest } from "./latest.js";
@@ -10,6 +10,8 @@ import { add, current, onChange, remove, replace } from "./state.js";
 import { learnTitles, lookUp, titleOf } from "./titles.js";
 
 const latest = new Latest(120);
+const NOTHING = "No findings: what was coded is usual for this stay.";
+const OTHER_VERSION = "Not audited: the procedures are of an ICD version that the model does not know.";
 const ONLY = "1"; // the id of the stay in the two entry fields
 const EXAMPLE = {
   diagnoses: ["414.01", "411.1", "401.9", "250.00"],
@@ -156,7 +158,7 @@ function drawChips(id, name, codes, marks) {
 
 /** The finding that questions a coded procedure, if any. */
 function questioned(code, findings) {
-  return findings.find((one) => KINDS[one.kind]?.coded && sameCode(one.code, code));
+  return findings.find((one) => KINDS[one.kind]?.coded && countsAs(code, one.code));
 }
 
 function describe(code, findings) {
@@ -185,7 +187,7 @@ function drawnStay(answer) {
   const remedies = single ? { add: addCoded, remove: dropCoded } : null;
   const found = answer.findings.length
     ? node("ol", { class: "findings" }, ...answer.findings.map((one) => findingOf(one, remedies)))
-    : node("p", { class: "nothing-found" }, "No findings: what was coded is usual for this stay.");
+    : node("p", { class: "nothing-found" }, answer.audited === false ? OTHER_VERSION : NOTHING);
   const unknown = answer.unknown.length
     ? `Left out, as the model does not know them: ${answer.unknown.map(dotted).join(", ")}.`
     : "";
@@ -226,6 +228,6 @@ function addCoded(code) {
 function dropCoded(code) {
   remove(
     "auditProcedures",
-    current().auditProcedures.filter((one) => sameCode(one, code)),
+    current().auditProcedures.filter((one) => countsAs(one, code)),
   );
 }

@@ -73,6 +73,18 @@ export function sameCode(one, other) {
 }
 
 /**
+ * Whether a code is another one or, in ICD-10-PCS, belongs to it as a family: 0SRC0J9 to 0SR[CDTUVW].
+ * @param {string} code
+ * @param {string} family
+ */
+export function countsAs(code, family) {
+  if (sameCode(code, family)) return true;
+  const [[system, bare], [familySystem, pattern]] = [parts(code.toLowerCase()), parts(family.toLowerCase())];
+  if (familySystem !== "icd10pcs" || (system && system !== familySystem)) return false;
+  return new RegExp(`^(${pattern.replaceAll("-", ".").replaceAll("+", "|")})`).test(bare) && bare.length === 7;
+}
+
+/**
  * Whether a text looks like a code: it begins with a digit, or with a letter and a digit.
  * @param {string} text
  */
