@@ -1,8 +1,10 @@
-"""What does a model make of the nine worked stays of Luo, Xu and Carin (2019)? Makes docs/examples.md.
+"""What do the default model and the paper's make of the nine worked stays of Luo, Xu and Carin (2019)?
+
+Makes docs/examples.md. Both models are in the package and learned from the same stays.
 
     python studies/examples.py                     # prints the tables
     python studies/examples.py --docs docs         # regenerates pictures and tables of docs/examples.md
-    python studies/examples.py --model model       # another model than the package's
+    python studies/examples.py --model model       # another model than the package's default one
     python studies/examples.py --counts C.parquet  # how often the pairs that the readings name occur in a cohort
 
 The code lists are those that the paper prints for its figure of three stays and the two figures of its appendix; its
@@ -26,6 +28,8 @@ from dx2px.report.explanation import explanation_figure
 from dx2px.storage import atomic_path, write_text
 
 DPI, COLOURS = 100, 160  # of the small pictures
+PAPER = "nhds2010-paper"
+LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -97,9 +101,13 @@ PAIRS = (
 )
 
 
-def command(one: Stay, number: int) -> str:
-    """What a reader types to get the picture."""
-    return f"dx2px explain {' '.join(one.diagnoses)} --out stay-{number}.png"
+def commands(one: Stay, number: int) -> str:
+    """What a reader types to get the two pictures."""
+    codes = " ".join(one.diagnoses)
+    return (
+        f"dx2px explain {codes} --out stay-{number}.png\n"
+        f"dx2px explain {codes} --out stay-{number}-paper.png --model {PAPER}"
+    )
 
 
 def save_small(explanation: Explanation, path: Path) -> None:
@@ -117,26 +125,29 @@ def save_small(explanation: Explanation, path: Path) -> None:
         few.save(draft, format="png", optimize=True)
 
 
-def table(model: Model, one: Stay) -> str:
-    """How this model ranks the paper's five procedures, and which codes it does not know."""
-    explained = model.explain(one.diagnoses, one.procedures)
-    best = [p.code for p in model.explain(one.diagnoses).procedures]
-    lines = [
-        "| the paper's procedure | rank here | probability | leading diagnoses here |",
-        "|---|---|---|---|",
-        *(_line(procedure, procedure.code in best) for procedure in explained.procedures),
-    ]
+def table(model: Model, paper: Model, one: Stay) -> str:
+    """How both models rank the paper's five procedures, and which codes they do not know."""
+    explained, other = (made.explain(one.diagnoses, one.procedures) for made in (model, paper))
+    head = ["the paper's procedure", "rank", "probability", "leading diagnoses"]
+    head += ["rank by E+SA+MA", "its leading diagnoses"]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for ours, theirs in zip(explained.procedures, other.procedures, strict=True):
+        likely = "–" if ours.probability is None else f"{ours.probability:.1%}"
+        cells = [f"{dotted(ours.code)} {ours.title}", _rank(ours), likely, _because(ours)]
+        lines.append(f"| {' | '.join([*cells, _rank(theirs), _because(theirs)])} |")
     return "\n".join([*lines, "", *_statuses(explained)])
 
 
-def _line(procedure: Procedure, listed: bool) -> str:
-    name = f"{dotted(procedure.code)} {procedure.title}"
-    if procedure.status == "unknown":
-        return f"| {name} | unknown | – | – |"
-    because = [f"{dotted(r.code)} {r.share:.0%}" for r in procedure.because[:3] if r.share >= 0.05]
-    rank = f"**{procedure.rank}**" if listed else str(procedure.rank)
-    likely = "–" if procedure.probability is None else f"{procedure.probability:.1%}"
-    return f"| {name} | {rank} | {likely} | {', '.join(because)} |"
+def _rank(procedure: Procedure) -> str:
+    """Bold if it is among the first five."""
+    if procedure.status == "unknown" or procedure.rank is None:
+        return "unknown"
+    return f"**{procedure.rank}**" if procedure.rank <= LISTED else str(procedure.rank)
+
+
+def _because(procedure: Procedure) -> str:
+    told = [f"{dotted(r.code)} {r.share:.0%}" for r in procedure.because[:3] if r.share >= 0.05]
+    return ", ".join(told) or "–"
 
 
 def _statuses(explained: Explanation) -> list[str]:
@@ -151,22 +162,33 @@ def _statuses(explained: Explanation) -> list[str]:
     return found or ["The model knows all of these codes."]
 
 
-def block(model: Model, one: Stay, number: int) -> str:
+def block(model: Model, paper: Model, one: Stay, number: int) -> str:
     """The generated part of one stay in the document."""
-    picture = f"![The five best procedures for this stay, and what leads to them](pictures/stay-{number}.png)"
-    return f"```\n{command(one, number)}\n```\n\n{picture}\n\n{table(model, one)}"
+    ours = f"![The five best procedures for this stay, and what leads to them](pictures/stay-{number}.png)"
+    theirs = f"![The same by the paper's model, E+SA+MA: μ and T](pictures/stay-{number}-paper.png)"
+    parts = [
+        f"```\n{commands(one, number)}\n```",
+        ours,
+        "By the paper's model:",
+        theirs,
+        table(model, paper, one),
+    ]
+    return "\n\n".join(parts)
 
 
-def summary(model: Model) -> str:
-    """Which model it is, and how many of the paper's recommendations are among its first five."""
+def summary(model: Model, paper: Model) -> str:
+    """Which models these are, and how many of the paper's recommendations are among the first five of each."""
+    return f"{_summary(model, 'The default model')} {_summary(paper, 'The paper’s')} Their ranks are in bold."
+
+
+def _summary(model: Model, name: str) -> str:
     best = [{p.code for p in model.explain(one.diagnoses).procedures} for one in STAYS]
     theirs = [model.procedures.find_all(one.procedures) for one in STAYS]
     shared = sum(found.code in codes for codes, listed in zip(best, theirs, strict=True) for found in listed)
     sizes = f"{len(model.files.diagnoses):,} diagnoses and {len(model.files.procedures):,} procedures"
     return (
-        f"The model: `{model.files.method}`, {sizes}, fingerprint `{model.source.fingerprint[:12]}`. "
-        f"Of the paper's {sum(map(len, theirs))} recommendations {shared} are among this model's first five; "
-        "their ranks are in bold."
+        f"{name}: `{model.files.method}`, {sizes}, fingerprint `{model.source.fingerprint[:12]}`; "
+        f"of the paper's {sum(map(len, theirs))} recommendations {shared} are among its first five."
     )
 
 
@@ -203,14 +225,16 @@ def main() -> None:
     if asked.counts is not None:
         print(counts(Cohort.load(asked.counts)))
         return
-    model = Model.load(model_path(asked.model))
-    parts = {f"stay {number}": block(model, one, number) for number, one in enumerate(STAYS, start=1)}
-    parts["summary"] = summary(model)
+    model, paper = Model.load(model_path(asked.model)), Model.load(model_path(PAPER))
+    parts = {f"stay {number}": block(model, paper, one, number) for number, one in enumerate(STAYS, start=1)}
+    parts["summary"] = summary(model, paper)
     if asked.docs is None:
         print("\n\n".join(parts.values()))
         return
     for number, one in enumerate(STAYS, start=1):
-        save_small(model.explain(one.diagnoses), asked.docs / "pictures" / f"stay-{number}.png")
+        pictures = {f"stay-{number}.png": model, f"stay-{number}-paper.png": paper}
+        for name, made in pictures.items():
+            save_small(made.explain(one.diagnoses), asked.docs / "pictures" / name)
     document = asked.docs / "examples.md"
     write_text(document, regenerated(document.read_text(encoding="utf-8"), parts))
 

@@ -65,7 +65,7 @@ def model() -> Model:
 
 
 def test_it_is_the_published_one(model: Model) -> None:
-    assert list(shipped_models()) == [DEFAULT, "nhds2010-icd10"]
+    assert list(shipped_models()) == [DEFAULT, "nhds2010-icd10", "nhds2010-paper"]
     assert fingerprint(model.files) == FINGERPRINT
     assert sum(file.stat().st_size for file in model_path().iterdir()) < 4_000_000
 
@@ -131,6 +131,16 @@ def test_an_audit_is_in_the_system_of_the_coded_procedures() -> None:
     assert audited_in(["M17.11"], []) == audited_in(["M17.11"], ["nonsense"]) == "icd10pcs"
 
 
+def test_the_paper_s_model_shows_the_paper_s_picture(model: Model) -> None:
+    """Of the same stays as the default one; the first stay of the paper's figure has its kidneys' reason."""
+    paper = Model.load("nhds2010-paper")
+    assert paper.files.method == "e+sa+ma"
+    assert paper.files.diagnoses == model.files.diagnoses
+    shown = paper.explain(["585.6", "427.5", "518.81"])
+    assert (shown.plan.kind, shown.procedures[0].code) == ("transport", "icd9pcs:3995")
+    assert shown.procedures[0].because[0].code == "icd9cm:5856"
+
+
 def test_the_question_chooses_the_system_of_the_answer() -> None:
     assert asked_in(["N18.6", "I46.9", "585.6"]) == "icd10pcs"
     assert asked_in(["585.6", "N18.6"]) == asked_in(["nonsense"]) == asked_in([]) == "icd9pcs"
@@ -138,7 +148,7 @@ def test_the_question_chooses_the_system_of_the_answer() -> None:
         Model.load(DEFAULT, answer_in="icd10pcs")
 
 
-@pytest.mark.parametrize("name", [DEFAULT, "nhds2010-icd10"])
+@pytest.mark.parametrize("name", shipped_models())
 def test_no_small_count_stands_in_it(name: str) -> None:
     counts = np.array(pq.read_table(model_path(name) / "vocabulary.parquet").column("count").to_pylist())
     assert ((counts == 0) | (counts >= SMALLEST)).all()
@@ -172,7 +182,7 @@ def test_a_path_goes_before_a_name_and_what_is_neither_is_refused(
     (tmp_path / DEFAULT).mkdir()
     assert model_path(DEFAULT) == Path(DEFAULT)
     with pytest.raises(
-        ModelError, match=r"no such folder.* package, which has nhds2010 and nhds2010-icd10\."
+        ModelError, match=r"no such folder.* package, which has nhds2010, nhds2010-icd10, nhds2010-paper\."
     ):
         Model.load("elsewhere")
     with pytest.raises(ModelError, match=r"no such folder\.$"):

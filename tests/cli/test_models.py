@@ -557,7 +557,7 @@ def test_the_packages_model_answers_and_is_listed() -> None:
     answer = json.loads(dx2px("recommend", "820.21", "--json").stdout)
     assert answer["recommendations"][0]["code"] == "icd9pcs:7935"
     listed = json.loads(dx2px("models", "--json").stdout)["models"]
-    assert [one["name"] for one in listed] == ["nhds2010", "nhds2010-icd10"]
+    assert [one["name"] for one in listed] == ["nhds2010", "nhds2010-icd10", "nhds2010-paper"]
     assert "medical advice" in listed[0]["card"]
     assert "nhds2010" in dx2px("models").stdout
     assert dx2px("recommend", "--model", "nhds2010", "585.6").returncode == 0

@@ -88,6 +88,6 @@ def model_path(name: str | os.PathLike[str] | None = None, answer_in: ProcedureS
     if os.fspath(name) not in found and len(path.parts) == 1:
         raise ModelError(
             f"{path} cannot be used as a model: there is no such folder, and no model of this name in the package, "
-            f"which has {' and '.join(found) or 'none'}."
+            f"which has {', '.join(found) or 'none'}."
         )
     return found.get(os.fspath(name), path)
