@@ -11,6 +11,7 @@ from dx2px.codes import (
     System,
     ancestors,
     category,
+    counts_as,
     dictionary,
     dotted,
     family,
@@ -82,6 +83,9 @@ def test_a_family_holds_what_it_was_made_of_and_survives_reading(codes: list[str
 def test_a_family_belongs_to_a_wider_one() -> None:
     assert holds("icd10pcs:0SRC", KNEE)
     assert not holds("icd10pcs:0SR9", KNEE)
+    assert counts_as("icd10pcs:0SRC0J9", KNEE)
+    assert counts_as("icd9pcs:8154", "icd9pcs:8154")
+    assert not counts_as("icd9pcs:8154", KNEE)
     assert not holds("icd10pcs:0SR", KNEE)
 
 
