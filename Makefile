@@ -11,10 +11,10 @@ JOBS ?= 2
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-minimum check docs format bench results tables confirm model-icd10 model-paper clean
+.PHONY: help setup demo test test-minimum check docs format bench results tables luo2019 confirm model-icd10 model-paper clean
 
 help: ## Show the commands
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 setup: $(READY) ## Make .venv with everything in it
 
@@ -67,6 +67,10 @@ results: $(READY) ## Run what docs/results.md lacks (hours), then make its table
 tables: $(READY) ## Make all tables and figures of docs/results.md and docs/paper.md from the runs under results/
 	$(BIN)/python experiments/results.py --tables-only
 	$(BIN)/python studies/paper_table.py --write docs/paper.md
+
+luo2019: $(READY) ## Table 1 of the paper on MIMIC-III, for those who have it (hours); MIMIC=…, JOBS=…, OUT=…
+	@test -n "$(MIMIC)" || { echo "Say where MIMIC-III lies: make luo2019 MIMIC=path/to/mimic-iii" >&2; exit 1; }
+	$(BIN)/python experiments/luo2019.py "$(MIMIC)" --jobs $(JOBS) --out "$(or $(OUT),build/luo2019)"
 
 confirm: $(READY) ## Confirm this version on stays that chose nothing: once per version (minutes); DATA=…
 	$(BIN)/python studies/confirm.py --data $(DATA)

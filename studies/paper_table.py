@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -23,18 +22,15 @@ from dx2px.lab.benchmark.markdown import COLUMNS, NAMES
 from dx2px.lab.benchmark.tables import AT
 from dx2px.lab.blocks import with_blocks
 from dx2px.lab.experiment import load_experiment
+from dx2px.lab.published import RANKS, Cells, hit_rates, nearness, rises
 from dx2px.lab.recipe import load_recipe
 from dx2px.lab.tables import table
 from dx2px.storage import write_text
 
 ROOT = Path(__file__).parents[1]
 SIZES = ("small", "medium", "large")
-RANKS = {"1": (0, 1), "2–3": (1, 3), "4–5": (3, 5), "6–10": (5, 10)}
-# Printed figures are rounded to 0.1, so a hit rate that follows from two of them is this far off at most.
-ROUNDED = {name: 0.05 * (stop + start) / (stop - start) for name, (start, stop) in RANKS.items()}
 PRINTED = 0.15  # no 90 % interval is wider, the paper says
 FIELDS = 8  # for procedures in a record of NHDS: a stay with that many may have had more
-Cells = Mapping[tuple[str, str], float]  # by L and name of the metric
 
 
 def published(size: str) -> dict[str, Cells]:
@@ -56,23 +52,6 @@ def measured(group: str) -> dict[str, dict[str, Row]]:
 
 def means(row: Row) -> Cells:
     return {column: cell.mean for column, cell in row.cells.items()}
-
-
-def hit_rates(cells: Cells) -> dict[str, float]:
-    """The mean hit rate of each group of ranks, per cent: P@3 is the mean of ranks 1, 2 and 3, and so on."""
-    hits = {0: 0.0} | {int(L): int(L) * cells[L, "precision"] for L in ("1", "3", "5", "10")}
-    return {name: (hits[stop] - hits[start]) / (stop - start) for name, (start, stop) in RANKS.items()}
-
-
-def rises(rates: Mapping[str, float], rounded: bool = True) -> list[str]:
-    """The ranks that hit more often than better ones, by more than rounding can explain."""
-    names = list(rates)
-    slack = ROUNDED if rounded else dict.fromkeys(RANKS, 0.0)
-    return [
-        after
-        for before, after in pairwise(names)
-        if rates[after] - rates[before] > slack[before] + slack[after]
-    ]
 
 
 def ranks_markdown(paper: Mapping[str, Mapping[str, Cells]], ours: Mapping[str, Mapping[str, Cells]]) -> str:
@@ -102,13 +81,6 @@ def ahead(methods: Mapping[str, Cells], method: str, other: str) -> tuple[int, i
     """In how many of the twelve cells a method is above and below another."""
     differences = [round(methods[method][c] - methods[other][c], 1) for c in COLUMNS]
     return sum(d > 0 for d in differences), sum(d < 0 for d in differences)
-
-
-def nearness(cells: Cells, L: str) -> float:
-    """F1 over the harmonic mean of precision and recall. A mean of F1 over stays cannot exceed that of the means, and
-    reaches it only where every stay that is hit has the same number of procedures."""
-    recall, precision, f1 = (cells[L, name] for name in ("recall", "precision", "f1"))
-    return f1 * (precision + recall) / (2 * precision * recall)
 
 
 def nearest_markdown(

@@ -10,9 +10,18 @@ from typing import Any
 
 from dx2px.errors import InputError
 from dx2px.lab.benchmark import BenchmarkConfig
+from dx2px.lab.set_sizes import SetSize
 from dx2px.training.recipe import record_of
 
 NUMBERS = 12  # recall, precision, F1 of the top 1, 3, 5, 10
+
+
+@dataclass(frozen=True)
+class PublishedSet:
+    """The set of stays that the numbers were measured on: its threshold and its size."""
+
+    min_count: int
+    size: SetSize
 
 
 @dataclass(frozen=True)
@@ -26,6 +35,7 @@ class Recipe:
     config: BenchmarkConfig
     published: dict[str, tuple[float, ...]]
     source: str | None = None
+    cohort: PublishedSet | None = None
 
     def beside(self, cohorts: Mapping[str, str]) -> dict[tuple[str, str], tuple[float, ...]]:
         """The published numbers by cohort and method, for the cohorts (name → source) they belong to."""
@@ -42,9 +52,15 @@ def load_recipe(path: str | os.PathLike[str]) -> Recipe:
     try:
         if "methods" in settings:
             settings["methods"] = tuple(settings["methods"])
-        return Recipe(record["name"], BenchmarkConfig(**settings), published, record.get("source"))
+        cohort = _set(record["cohort"]) if "cohort" in record else None
+        return Recipe(record["name"], BenchmarkConfig(**settings), published, record.get("source"), cohort)
     except (KeyError, TypeError) as error:
         raise InputError(f"{file} is not a recipe: {error}.") from None
+
+
+def _set(entry: Mapping[str, int]) -> PublishedSet:
+    size = {name: value for name, value in entry.items() if name != "min_count"}
+    return PublishedSet(entry["min_count"], SetSize(**size))
 
 
 def _numbers(file: Path, method: str, values: Any) -> tuple[float, ...]:
