@@ -131,7 +131,7 @@ def _of_method(method: str) -> str:
 
 def _sizes_table(reports: Sequence[SetReport]) -> str:
     readings = list(dict.fromkeys(name for one in reports for name in one.sizes))
-    lines = [
+    lines: list[Sequence[object]] = [
         ["the paper", *(one.recipe.cohort.size if one.recipe.cohort else "–" for one in reports)],
         ["used", *(one.used for one in reports)],
         *([name, *(one.sizes.get(name, "–") for one in reports)] for name in readings),
