@@ -37,7 +37,7 @@ from ridge import Floats, ridge
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "results" / "embeddings.json"
-FIGURE = ROOT / "results" / "embeddings.png"
+FIGURE = ROOT / "docs" / "pictures" / "embeddings.png"
 SIZES = (100, 300, 1_000, 3_000, 10_000, 50_000)
 LEARNED = ("word2vec", "bpr", "e+pooling", "e+sa+ma", "coupling")
 SETS = ("one-hot", "headings", "random", "svd", *LEARNED)
