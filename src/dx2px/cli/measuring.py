@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dx2px.scoring.metrics import Metrics
     from dx2px.scoring.per_procedure import PerProcedure
     from dx2px.scoring.reliability import Reliability
+    from dx2px.scoring.travel import Travel
 
 EvidenceName = StrEnum("EvidenceName", ["codes", "stay"])
 EvidenceOption = Annotated[
@@ -54,7 +55,7 @@ def evaluate(
     """Measure a model: recall, precision, F1 and calibration.
 
     They are given in per cent for the top 1, 3, 5 and 10 procedures. On a cohort that the model did not learn from,
-    codes that it does not know are left out and counted.
+    codes that it does not know are left out and counted, and a sentence says how well the model travels.
 
     \b
     Examples:
@@ -73,8 +74,8 @@ def evaluate(
 
         check_format(plot)
         check_place(plot)
-    loaded, whole = load_model(model), Cohort.load(cohort)
-    known = len(loaded.files.diagnoses)
+    asked, whole = load_model(model), Cohort.load(cohort)
+    loaded, known = asked, len(asked.files.diagnoses)
     if back_off:
         loaded = loaded.extended(whole.diagnosis_vocabulary)
     measured = measured_part(loaded.files, whole, on.value if on else None)
@@ -83,10 +84,16 @@ def evaluate(
     used = evidence.value if told_facts(loaded.scorer, stays) else "codes"
     metrics = measure(loaded.scorer.scores, rows, stays.procedures)
     trust = _reliability(loaded, rows, stays.procedures)
+    travel = None
+    if counts is not None:
+        from dx2px.scoring.travel import travelled
+
+        travel = travelled(asked.files, whole, stays.procedures, metrics, trust)
     if plot is not None and trust is None:
         raise InputError("The model has no calibration, so there is nothing to plot: train it again.")
     if json:
         extra: dict[str, Any] = {} if counts is None else {"projection": counts.to_dict()}
+        extra |= {} if travel is None else {"travel": travel.to_dict()}
         if trust is not None:
             extra |= {"log_loss": trust.procedures.log_loss, "calibration": trust.to_dict()}
         extra |= {"backed_off": len(loaded.files.diagnoses) - known} if back_off else {}
@@ -103,6 +110,8 @@ def evaluate(
             remark(f"Known siblings replaced {replaced} that the model does not know.")
         if counts is not None:
             _show_projection(counts)
+        if travel is not None:
+            _show_travel(travel)
     if plot is not None and trust is not None:
         from dx2px.report.reliability import save_reliability
 
@@ -167,3 +176,15 @@ def _show_projection(counts: ProjectionCounts) -> None:
     remark(
         f"Measured on the {counts.stays_kept:,} of {counts.stays:,} stays that keep a diagnosis and a procedure."
     )
+
+
+def _show_travel(travel: Travel) -> None:
+    """How many of a foreign cohort's codes the model knows, and the verdict."""
+    kinds = (("diagnoses", travel.diagnoses), ("procedures", travel.procedures))
+    rows = [
+        [f"{kind} ({one.entries:,})", *(f"{share:.1%}" for share in (one.known, one.stood_in, one.lost))]
+        for kind, one in kinds
+    ]
+    columns = ["entries of", "known", "a relative is known", "lost"]
+    print_table("What the model knows of these codes", columns, rows)
+    remark(travel.verdict)

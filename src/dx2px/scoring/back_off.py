@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.codes import ancestors
+from dx2px.codes import Kind, ancestors
 from dx2px.errors import CodeError
 from dx2px.scoring.folder import ModelFiles
 from dx2px.scoring.methods import METHODS
@@ -30,12 +30,16 @@ class Siblings:
 
 
 class BackOff:
-    """Finds who can stand in for a diagnosis of a model."""
+    """Finds who can stand in for a diagnosis of a model, or for a procedure."""
 
-    def __init__(self, files: ModelFiles) -> None:
-        self.files = files
-        counts = files.diagnosis_counts
-        self.weights = np.ones(len(files.diagnoses)) if counts is None else np.array(counts, np.float64)
+    def __init__(self, files: ModelFiles, kind: Kind = "diagnosis") -> None:
+        self.files, self.kind = files, kind
+        own = {
+            "diagnosis": (files.diagnoses, files.diagnosis_counts),
+            "procedure": (files.procedures, files.procedure_counts),
+        }
+        self.codes, counts = own[kind]
+        self.weights = np.ones(len(self.codes)) if counts is None else np.array(counts, np.float64)
 
     def siblings(self, code: str) -> Siblings | None:
         """The learned codes under the nearest heading of a canonical code that has any."""
@@ -50,19 +54,21 @@ class BackOff:
         return bool(self.weights[index] > 0)
 
     def rows(self, codes: Sequence[str], members: Sequence[Sequence[int]]) -> ModelFiles:
-        """The model with only these diagnoses, each the weighted mean of the rows of its members."""
+        """The model with only these codes of the kind, each the weighted mean of the rows of its members."""
         layout = METHODS[self.files.method].all_arrays
         arrays = {
-            name: self._means(array, layout[name].index("diagnosis"), members)
-            if "diagnosis" in layout[name]
+            name: self._means(array, layout[name].index(self.kind), members)
+            if self.kind in layout[name]
             else array
             for name, array in self.files.arrays.items()
         }
+        if self.kind == "procedure":
+            return replace(self.files, procedures=tuple(codes), arrays=arrays, procedure_counts=None)
         return replace(self.files, diagnoses=tuple(codes), arrays=arrays, diagnosis_counts=None)
 
     def extended(self, codes: Sequence[str]) -> ModelFiles:
         """The model with one more row for each of these codes that is not in its vocabulary but has siblings."""
-        own = self.files.diagnoses
+        own = self.codes
         known = set(own)
         found = {code: siblings for code in codes if code not in known and (siblings := self.siblings(code))}
         members = [(index,) for index in range(len(own))] + [one.members for one in found.values()]
@@ -86,7 +92,7 @@ class BackOff:
     def under(self) -> Mapping[str, tuple[int, ...]]:
         """The learned codes under each heading; a heading that is a learned code itself is included."""
         under: dict[str, list[int]] = {}
-        for index, code in enumerate(self.files.diagnoses):
+        for index, code in enumerate(self.codes):
             if self.learned(index):
                 for heading in (code, *ancestors(code)):
                     under.setdefault(heading, []).append(index)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dx2px.cohort import Ragged
 from dx2px.scoring.calibration import Calibration, sigmoid
 from dx2px.scoring.metrics import Scores
-from dx2px.scoring.per_procedure import PerProcedure, per_procedure
+from dx2px.scoring.per_procedure import NOTICED, PerProcedure, per_procedure
 from dx2px.scoring.points import Points, scored_pairs
 from dx2px.scoring.ranking import top_l
 from dx2px.scoring.segments import Doubles
@@ -54,6 +54,21 @@ class Coverage:
     set_size: float
 
 
+@dataclass(frozen=True)
+class Noticed:
+    """All pairs with a probability of 30 % or more (`per_procedure.NOTICED`) together."""
+
+    pairs: int
+    predicted: float  # mean probability; 0 without pairs
+    observed: float  # share coded
+
+    def off(self, least: float) -> bool:
+        """Whether predicted and observed differ by more than `least`, and by more than chance explains."""
+        gap = abs(self.predicted - self.observed)
+        chance = np.sqrt(self.predicted * (1 - self.predicted) / max(self.pairs, 1))
+        return gap > max(least, float(2 * chance))
+
+
 @dataclass(frozen=True, eq=False)
 class Reliability:
     """Agreement over all pairs and over each stay's first ten, procedure by procedure, and of sets."""
@@ -63,6 +78,7 @@ class Reliability:
     top: Agreement
     coverage: tuple[Coverage, ...]
     procedures: PerProcedure
+    noticed: Noticed = Noticed(0, 0.0, 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """As `dx2px evaluate --json` prints it under "calibration"."""
@@ -87,7 +103,13 @@ def reliability(
     best = top_l(s, TOP).astype(np.int64)
     top = agreement(np.take_along_axis(p, best, axis=1), np.take_along_axis(coded, best, axis=1))
     sets = tuple(_coverage(calibration, p, coded, target) for target in TARGETS)
-    return Reliability(len(s), agreement(p, coded), top, sets, per_procedure(p, coded))
+    return Reliability(len(s), agreement(p, coded), top, sets, per_procedure(p, coded), _noticed(p, coded))
+
+
+def _noticed(p: Doubles, coded: NDArray[np.bool_]) -> Noticed:
+    some = p >= NOTICED
+    pairs = int(some.sum())
+    return Noticed(pairs, float(p[some].mean()), float(coded[some].mean())) if pairs else Noticed(0, 0.0, 0.0)
 
 
 def agreement(probability: Doubles, coded: NDArray[np.bool_], bins: int = BINS) -> Agreement:
