@@ -27,8 +27,9 @@ from dx2px import Cohort, __version__
 from dx2px.errors import CohortError
 from dx2px.lab.faithfulness.pairs import Pairs
 from dx2px.lab.synthetic import Truth
+from dx2px.methods.coupling.entries import Entries
 from dx2px.methods.coupling.model import CouplingModel
-from dx2px.methods.coupling.network import CouplingConfig, CouplingNetwork, Entries
+from dx2px.methods.coupling.network import CouplingConfig, CouplingNetwork
 from dx2px.methods.coupling.settings import CouplingTraining
 from dx2px.methods.coupling.step import CouplingStep, OneCycle
 from dx2px.ragged import Ragged

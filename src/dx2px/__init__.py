@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from dx2px.methods.paper import PaperConfig, PaperTraining
     from dx2px.methods.train import RunConfig
     from dx2px.scoring.methods import Method, declare
-    from dx2px.trained import Trained, train
+    from dx2px.trained import Trained, adapt, train
     from dx2px.training.run import SplitConfig
 
 _HOMES = {
@@ -77,7 +77,7 @@ _HOMES = {
     "dx2px.methods.paper": ("PaperConfig", "PaperTraining"),
     "dx2px.methods.train": ("RunConfig",),
     "dx2px.scoring.methods": ("Method", "declare"),
-    "dx2px.trained": ("Trained", "train"),
+    "dx2px.trained": ("Trained", "adapt", "train"),
     "dx2px.training.run": ("SplitConfig",),
     "dx2px.errors": (
         "CodeError",
@@ -120,6 +120,7 @@ __all__ = [
     "UnknownCodesError",
     "Vocabulary",
     "__version__",
+    "adapt",
     "audit_batches",
     "audit_file",
     "audit_stay",

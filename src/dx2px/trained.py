@@ -1,18 +1,27 @@
-"""Training from Python, `dx2px.train`: what it returns can be measured, saved, and asked at once.
+"""Training from Python, `dx2px.train` and `dx2px.adapt`: what they return can be measured, saved, and asked at once.
 
 Learning does not know how questions are answered. This file stands above both and joins them.
 """
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from dx2px.answers import Explanation, Model, Recommendation
+from dx2px.answers.shipped import model_path
+from dx2px.codes import System
 from dx2px.cohort import Cohort
+from dx2px.methods.coupling.adapted import AdaptedModel
+from dx2px.methods.coupling.warm_start import Base
 from dx2px.methods.train import RunConfig
 from dx2px.methods.train import train as learn
 from dx2px.training import run
+from dx2px.training.recommender import Say, silent
+from dx2px.training.run import SplitConfig
 
 
 class Trained(run.Trained):
@@ -66,3 +75,50 @@ def train(cohort: Cohort, config: RunConfig | None = None, **options: Any) -> Tr
         TrainingError: The loss is no longer finite, or this machine does not have the device.
     """
     return Trained(**vars(learn(cohort, config, **options)))
+
+
+def adapt(
+    cohort: Cohort,
+    base: str | os.PathLike[str] | None = None,
+    split: SplitConfig | None = None,
+    *,
+    seed: int = 0,
+    threads: int | None = None,
+    say: Say = silent,
+    **options: Any,
+) -> Trained:
+    """Learn from one's own stays, starting from a trained model of the default method.
+
+    The model that results knows the base's codes and the cohort's. How far it goes from the base is chosen on
+    validation stays; where nothing does better than the base alone, its weights are kept, and the model's card says so.
+
+    Args:
+        cohort: The stays.
+        base: A model folder, or the name of a model in the package. By default the package's model that answers in the
+            system of the cohort's procedures.
+        split: Which stays are learned from, which validate, and which are held out for the test.
+        seed: Fixes the order of the stays and all other draws.
+        threads: How many threads to use; None leaves it to torch and numba.
+        say: Called with a line of text for each step of the work.
+        options: As for `train`: `hooks`, `checkpoint` (the state of each run is kept beside this file), `resume`,
+            `device`; and `half`, to keep the weights in half precision.
+
+    Returns:
+        The adapted model with its cohort and split, as `train` returns it.
+
+    Raises:
+        CohortError: The cohort is too small, has one procedure only, or has no codes that the base knows.
+        ModelError: There is no such base, or it is of another method.
+        TrainingError: The loss is no longer finite, or this machine does not have the device.
+    """
+    path = model_path(_suited(cohort) if base is None else base)
+    start = Base.of(Model.load(path).files, path.resolve().name, cohort)
+    model = AdaptedModel(start, **options)
+    learned = run.learn(start.cohort, model, split, seed=seed, threads=threads, say=say)
+    return Trained(**vars(replace(learned, notes=model.notes)))
+
+
+def _suited(cohort: Cohort) -> Path:
+    """The package's model for a cohort's procedures."""
+    tenth = all(code.startswith(f"{System.ICD10PCS}:") for code in cohort.procedure_vocabulary)
+    return model_path(None, "icd10pcs" if tenth else "icd9pcs")

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from dx2px.cli import (
+    adapting,
     auditing,
     benchmarks,
     cohorts,
@@ -62,7 +63,8 @@ First steps:
   dx2px demo                                     see everything once
   dx2px recommend 585.6 427.5                    ask the package's model
   dx2px prepare mimic3 FOLDER --out C.parquet    read your own tables
-  dx2px train C.parquet --out MODEL              learn from them
+  dx2px adapt C.parquet --out MODEL              let the package's model learn from them
+  dx2px train C.parquet --out MODEL              learn from them alone
 """
 
 app = typer.Typer(
@@ -99,6 +101,7 @@ for command in (
     cohorts.describe,
     finding.find,
     learning.train,
+    adapting.adapt,
     measuring.evaluate,
     benchmarks.benchmark,
     benchmarks.sweep,

@@ -227,13 +227,13 @@ def train(
     from dx2px.scoring.folder import check_destination
 
     check_destination(out)
-    _check_free(out, overwrite, resume)
+    check_free(out, overwrite, resume and out.with_name(f"{out.name}.checkpoint").exists())
     from dx2px.methods import learner_class
     from dx2px.training.learned import LearnedModel
     from dx2px.training.recipe import card_notes
     from dx2px.training.run import SplitConfig
 
-    _check_threads(threads)
+    check_threads(threads)
     by: Any = split_by.value if split_by else None
     split = SplitConfig(by=by, folds=folds, fold=fold)
     settings = {
@@ -277,13 +277,12 @@ def train(
     trained.save(out)
     show_metrics(trained.evaluate("test"), f"{method} on the test part")
     if in_loop:
-        _save_curves(out)
+        save_curves(out)
     remark(f"The model is in {out}.")
 
 
-def _check_free(out: Path, overwrite: bool, resume: bool) -> None:
-    """An `InputError` if a model would be replaced; a run that is resumed may have written it."""
-    continued = resume and out.with_name(f"{out.name}.checkpoint").exists()
+def check_free(out: Path, overwrite: bool, continued: bool) -> None:
+    """An `InputError` if a model would be replaced; a run that is continued may have written it."""
     if out.is_dir() and any(out.iterdir()) and not overwrite and not continued:
         raise InputError(f"{out} holds a model already: name another folder, or replace it with --overwrite.")
 
@@ -299,7 +298,8 @@ def _check_tune(context: typer.Context, run: Run) -> None:
         raise InputError("--tune is done by one process: start it without torchrun.")
 
 
-def _check_threads(threads: int | None) -> None:
+def check_threads(threads: int | None) -> None:
+    """An `InputError` if there are fewer cores."""
     cores = os.cpu_count() or 1
     if threads is not None and threads > cores:
         raise InputError(f"--threads {threads}: this machine has only {counted(cores, 'core')}.")
@@ -311,7 +311,8 @@ def _given(context: typer.Context, *names: str) -> list[str]:
     return [name for name, source in sources.items() if source and source.name == "COMMANDLINE"]
 
 
-def _save_curves(model: Path) -> None:
+def save_curves(model: Path) -> None:
+    """Draw the training curves beside the model folder."""
     from dx2px.report.curves import save_curves
     from dx2px.scoring.folder import read_folder
 

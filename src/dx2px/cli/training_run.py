@@ -56,7 +56,7 @@ class Run:
 
         with (
             joined() as processes,
-            _interruptible() as asked_to_stop,
+            interruptible() as asked_to_stop,
             training_progress(self.method, processes.first) as hooks,
         ):
             model = recommender(
@@ -120,7 +120,7 @@ def _refuse_processes(method: str) -> None:
 
 
 @contextmanager
-def _interruptible() -> Iterator[Any]:
+def interruptible() -> Iterator[Any]:
     """Yield a function that returns whether Ctrl-C was pressed; a second Ctrl-C ends at once."""
     pressed = False
 

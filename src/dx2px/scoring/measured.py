@@ -20,12 +20,22 @@ DATA_KEY = "data"  # in a model's settings: the fingerprint of its cohort
 
 
 def learned_from(files: ModelFiles, cohort: Cohort) -> bool:
-    """Whether this is the cohort that the model was made from."""
-    return files.settings.get(DATA_KEY) == fingerprint(cohort)
+    """Whether this is the cohort that the model was made from, or adapted to."""
+    return files.settings.get(DATA_KEY) == fingerprint(in_codes_of(files, cohort))
+
+
+def in_codes_of(files: ModelFiles, cohort: Cohort) -> Cohort:
+    """The cohort over the model's vocabularies, if these hold all its codes: an adapted model has its base's, too."""
+    own = Vocabulary(files.diagnoses), Vocabulary(files.procedures)
+    theirs = cohort.diagnosis_vocabulary, cohort.procedure_vocabulary
+    if theirs == own or any(not set(some) <= set(all_) for some, all_ in zip(theirs, own, strict=True)):
+        return cohort
+    return project(cohort, *own).cohort
 
 
 def learning_part(files: ModelFiles, cohort: Cohort, part: str) -> Cohort:
     """The `test`, `train` or `all` stays of the model's own cohort."""
+    cohort = in_codes_of(files, cohort)
     if part == "all":
         return cohort
     if files.split is None:

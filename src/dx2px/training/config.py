@@ -32,6 +32,7 @@ class Start:
     steps: int  # of the whole run
     layout: EvidenceLayout | None = None  # the rows of evidence, for a method that takes more than diagnoses
     row_counts: NDArray[np.int64] | None = None  # (layout.size,) training stays with each of these rows
+    initial: Mapping[str, NDArray[Any]] | None = None  # weights to start from, for a model that is adapted
 
     @property
     def sizes(self) -> tuple[int, int]:

@@ -79,6 +79,7 @@ class LearnedModel(Recommender):
             checkpoint=self.checkpoint,
             save_every=self.save_every,
             processes=self.processes,
+            initial=self._initial(stays),
         )
         if self.resume and not self._starts_afresh:
             trainer.resume()
@@ -87,6 +88,10 @@ class LearnedModel(Recommender):
         self.config, self.vocabularies, self.layout = trainer.config, stays.vocabularies, trainer.layout
         self.outcome = trainer.run(self.hooks)
         return self
+
+    def _initial(self, stays: TrainingStays) -> Weights | None:
+        """The weights to start from; None to draw them."""
+        return None
 
     @property
     def _starts_afresh(self) -> bool:

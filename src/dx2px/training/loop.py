@@ -8,7 +8,7 @@ import math
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,7 @@ class Trainer:
         checkpoint: str | os.PathLike[str] | None = None,
         save_every: float = SAVE_EVERY,
         processes: Processes = ALONE,
+        initial: Weights | None = None,
     ) -> None:
         stays = _stays(cohort, rows)
         self.config = config = config.for_stays(len(stays))
@@ -78,7 +79,7 @@ class Trainer:
         self.layout = stays.layout() if config.takes_evidence else None
         assert config.batch_size is not None
         self.batches = stays.batches(config.batch_size, config.seed, self.layout)
-        start = _start(stays, config.epochs * len(self.batches), self.layout)
+        start = replace(_start(stays, config.epochs * len(self.batches), self.layout), initial=initial)
         self.data = _data(stays, start)
         self.learner = config.learner(start, device)
         self.network = self.learner.network
@@ -225,12 +226,18 @@ def _start(stays: TrainingStays, steps: int, layout: EvidenceLayout | None) -> S
 
 
 def _data(stays: TrainingStays, start: Start) -> str:
-    """A hash of what is learned from: of the codes and, for a method that takes more, of how often each fact occurs."""
-    codes = stays.fingerprint()
-    if start.layout is None or start.row_counts is None:
-        return codes
-    facts = repr(start.layout).encode() + start.row_counts.tobytes()
-    return hashlib.sha256(codes.encode() + facts).hexdigest()
+    """A hash of what is learned from: of the codes and, for a method that takes more, of how often each fact occurs.
+
+    Of a model that is adapted, also of the weights that it starts from.
+    """
+    found = stays.fingerprint()
+    if start.layout is not None and start.row_counts is not None:
+        facts = repr(start.layout).encode() + start.row_counts.tobytes()
+        found = hashlib.sha256(found.encode() + facts).hexdigest()
+    if start.initial is not None:
+        weights = b"".join(np.ascontiguousarray(array).tobytes() for array in start.initial.values())
+        found = hashlib.sha256(found.encode() + weights).hexdigest()
+    return found
 
 
 def set_threads(threads: int) -> None:

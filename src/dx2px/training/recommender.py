@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from dx2px.training.batches import Rows
     from dx2px.training.history import Epoch
+    from dx2px.training.stays import Counts
 
 Say = Callable[[str], None]
 
@@ -78,6 +79,10 @@ class Recommender(ABC):
     def history(self) -> list[Epoch]:
         """The measures of each epoch, for a method that learns in epochs."""
         return []
+
+    def stays_behind(self, diagnoses: Counts, procedures: Counts) -> tuple[Counts, Counts]:
+        """How many stays taught each diagnosis and each procedure, given the training stays with each."""
+        return diagnoses, procedures
 
     def scorer(self) -> Scorer:
         """The scorer of what was learned."""

@@ -164,7 +164,7 @@ class Trained:
     def answering(self) -> ModelFiles:
         """What a model answers from, without the test results and the card."""
         settings = self.recommender.settings() | {"split": self.split_settings, DATA_KEY: self.data}
-        diagnoses, procedures = self.lessons.counts
+        diagnoses, procedures = self.recommender.stays_behind(*self.lessons.counts)
         return ModelFiles(
             method=self.recommender.method,
             settings=settings,

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from dx2px import InputError
-from dx2px.methods.coupling.network import UNSEEN, CouplingConfig, CouplingNetwork, Entries
+from dx2px.methods.coupling.entries import Entries
+from dx2px.methods.coupling.network import UNSEEN, CouplingConfig, CouplingNetwork
 from dx2px.ragged import Ragged
 from dx2px.scoring.coupling import CouplingScorer
 

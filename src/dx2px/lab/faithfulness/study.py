@@ -32,7 +32,7 @@ from dx2px.lab.faithfulness.stability import families, penalties, plan_settings,
 from dx2px.lab.faithfulness.subject import PAPER, Subject
 from dx2px.lab.synthetic import Truth
 from dx2px.lab.synthetic.truth import causes_path
-from dx2px.scoring.measured import learned_from, validation_fold
+from dx2px.scoring.measured import in_codes_of, learned_from, validation_fold
 from dx2px.scoring.metrics import evaluate
 from dx2px.scoring.scorer import Scorer
 from dx2px.scoring.segments import Doubles
@@ -81,7 +81,7 @@ class Stays:
         if not len(unseen):
             raise InputError("Every stay was learned from by one of the models: use models of one split.")
         learned = splits[0].training(validation_fold(first))
-        return cls(cohort, _sample(unseen, config), learned, None)
+        return cls(in_codes_of(first, cohort), _sample(unseen, config), learned, None)
 
     @property
     def pairs(self) -> Pairs:

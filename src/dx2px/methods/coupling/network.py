@@ -18,7 +18,7 @@ Axes: i stays, n rows of evidence of all stays laid flat, p procedures, m dimens
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self, get_args
 
@@ -30,11 +30,12 @@ from torch.nn.functional import embedding, embedding_bag
 
 from dx2px.errors import InputError
 from dx2px.methods.coupling import kernels
+from dx2px.methods.coupling.entries import Entries
 from dx2px.methods.coupling.withholding import Withholding
 from dx2px.ragged import Ragged
 from dx2px.scoring.evidence import Evidence, EvidenceLayout
 from dx2px.scoring.segments import Floats
-from dx2px.training.draws import Source, feature_keys, kept_entries
+from dx2px.training.draws import Source, feature_keys
 
 UNSEEN = -10.0  # s of a diagnosis that no training stay has: next to any other it has no weight
 _TINY = 1e-30  # log of a sum that underflowed stays finite
@@ -53,6 +54,8 @@ class CouplingConfig:
         balance: κ of the loss: the larger, the more a stay with many procedures counts.
         decay: How much a step shrinks the codes' own vectors, per unit of learning rate.
         init_scale: Standard deviation of U and V at the start.
+        pull: How much a step of a model that is adapted pulls its parameters towards where they started, per unit of
+            learning rate, instead of the decay.
         evidence: `stay` to learn from all that the cohort says about a stay, `codes` from its diagnoses alone.
         withheld: How much of that evidence a training step withholds.
 
@@ -66,6 +69,7 @@ class CouplingConfig:
     balance: float = 2.0
     decay: float = 0.3
     init_scale: float = 0.1
+    pull: float = 0.0
     evidence: Evidence = "stay"
     withheld: Withholding = field(default_factory=Withholding)
 
@@ -76,8 +80,9 @@ class CouplingConfig:
         for name, value in (("dropout", self.dropout), ("diagnosis dropout", self.diagnosis_dropout)):
             if value is not None and not 0 <= value < 1:
                 problems.append(f"{name} must be at least 0 and below 1, not {value}")
-        if not self.decay >= 0:
-            problems.append(f"decay must be at least 0, not {self.decay}")
+        for name, value in (("decay", self.decay), ("pull", self.pull)):
+            if not value >= 0:
+                problems.append(f"{name} must be at least 0, not {value}")
         for name, value in (("balance", self.balance), ("initial scale", self.init_scale)):
             if not value > 0:
                 problems.append(f"{name} must be positive, not {value}")
@@ -104,7 +109,7 @@ class CouplingNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.config, self.layout = config, layout
-        self.shared = categories is not None
+        self.shared, self.warm = categories is not None, False
         rows = diagnoses if layout is None else layout.size
         shapes: dict[str, Sequence[int]] = {
             "U": (rows, config.dim),
@@ -162,8 +167,21 @@ class CouplingNetwork(nn.Module):
         return self
 
     @torch.no_grad()
+    def start_from(self, weights: Mapping[str, NDArray[Any]]) -> Self:
+        """Start from weights that were learned before, and stay near them (`shrink`)."""
+        for name, X in self.named_parameters():
+            X.copy_(torch.from_numpy(weights[name]))
+            self.register_buffer(f"start_{name}", X.detach().clone(), persistent=False)
+        self.warm = True
+        return self
+
+    @torch.no_grad()
     def shrink(self, rate: float) -> None:
-        """Shrink the codes' own vectors, by the decay and the learning rate of a step."""
+        """Shrink the codes' own vectors, or pull all parameters towards their start, by the learning rate of a step."""
+        if self.warm:
+            for name, X in self.named_parameters():
+                X.lerp_(self.get_buffer(f"start_{name}"), min(rate * self.config.pull, 1.0))
+            return
         for X in (self.U, self.V):
             X.mul_(1 - rate * self.config.decay)
 
@@ -249,31 +267,6 @@ class CouplingNetwork(nn.Module):
         pairs = self.pairs(rows, generator)  # (n, p)
         sums: Tensor = _LogSumExp.apply(pairs, rows.row, rows.offsets)  # type: ignore[no-untyped-call]
         return sums + self.b  # (i, p)
-
-
-@dataclass(frozen=True, eq=False)
-class Entries:
-    """A `Ragged` as tensors."""
-
-    codes: Tensor  # (n,)
-    row: Tensor  # (n,) the stay of each entry
-    offsets: Tensor  # (i + 1,)
-    lengths: Tensor  # (i,) as floating-point numbers
-
-    @classmethod
-    def of(cls, rows: Ragged, device: torch.device) -> Entries:
-        codes, row = rows.values.astype(np.int64), rows.row_of_entry.astype(np.int64)
-        offsets = torch.from_numpy(rows.offsets.astype(np.int64)).to(device)
-        parts = torch.from_numpy(codes).to(device), torch.from_numpy(row).to(device)
-        return cls(*parts, offsets, offsets.diff().float())
-
-    def thinned(self, share: float, generator: Source) -> Entries:
-        """Without a random share of the entries; a row that would lose all of its entries keeps them all."""
-        keep = kept_entries(self.row, self.lengths, share, generator)
-        row = self.row[keep]
-        lengths = torch.bincount(row, minlength=len(self.lengths))
-        offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
-        return Entries(self.codes[keep], row, offsets, lengths.float())
 
 
 def _row_categories(

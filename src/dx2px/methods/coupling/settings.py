@@ -60,5 +60,8 @@ class CouplingTraining(LoopConfig):
         shares = start.procedure_counts / max(start.stays, 1)
         network = CouplingNetwork(*start.sizes, self.model, start.categories, start.layout)
         seen = start.diagnosis_counts if start.row_counts is None else start.row_counts
-        network.init(generator, seen, shares)
+        if start.initial is None:
+            network.init(generator, seen, shares)
+        else:
+            network.start_from(start.initial)
         return CouplingStep(network.to(device), self.adam, OneCycle(start.steps), self.seed)
