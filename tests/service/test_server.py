@@ -2,86 +2,24 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
-import re
 import resource
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from dx2px.service.config import Limits, ServiceConfig
 from dx2px.service.server import _within_system, address
+from service_process import BODY, QUICK, STARTER, Process
 
-BODY = json.dumps({"diagnoses": ["428.0", "250.00"]}).encode()
 HEAD = b"POST /api/recommend HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
-QUICK = 2.0  # seconds that the process under test gives a client; the tests wait for it
-
-# As the command line starts it, but with less patience: its own is eight seconds.
-STARTER = f"""
-import sys
-from dx2px.service.config import Limits, ServiceConfig
-from dx2px.service.logs import set_up_logs
-from dx2px.service.served import Served
-from dx2px.service.server import serve
-set_up_logs()
-limits = Limits(receive_seconds={QUICK}, shutdown_seconds={QUICK}, connections=150)
-serve(Served.load(sys.argv[1]), ServiceConfig(port=0, limits=limits))
-"""
-
-
-class Process:
-    """A running service."""
-
-    def __init__(self, model: Path, log: Path, *command: str) -> None:
-        self.log = log
-        command = command or (sys.executable, "-c", STARTER, str(model))
-        with log.open("wb") as stream:
-            self.process = subprocess.Popen(command, stderr=stream, stdout=stream)
-        self.port = int(self.wait_for(r"on port (\d+)"))
-
-    def wait_for(self, pattern: str, seconds: float = 60) -> str:
-        """The text that a line of the log holds, once it does."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if found := re.search(pattern, self.log.read_text()):
-                return found.group(1) if found.groups() else found.group()
-            assert self.process.poll() is None, self.log.read_text()
-            time.sleep(0.02)
-        raise AssertionError(f"no {pattern!r} in {self.log.read_text()}")
-
-    def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=30)
-
-    def post(self, route: str = "/api/recommend", body: bytes = BODY) -> tuple[int, Any]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        connection.request("POST", route, body, {"content-type": "application/json"})
-        answer = connection.getresponse()
-        told = answer.status, json.loads(answer.read())
-        connection.close()
-        return told
-
-    def get(self, route: str) -> Any:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        connection.request("GET", route)
-        told = connection.getresponse().read()
-        connection.close()
-        return told
-
-    def stop(self, number: int = signal.SIGTERM) -> tuple[int, float]:
-        """The exit code, and how long the end took."""
-        started = time.monotonic()
-        self.process.send_signal(number)
-        return self.process.wait(30), time.monotonic() - started
 
 
 @pytest.fixture(scope="module")
@@ -350,7 +288,7 @@ def test_a_reload_that_never_ends_leaves_the_service_responsive(
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
     monkeypatch.setenv("DX2PX_TEST_PIPE", str(tmp_path / "pipe"))
-    running = Process(model_folder, tmp_path / "log", sys.executable, "-c", ENDLESS, str(model_folder))
+    running = Process(model_folder, tmp_path / "log", sys.executable, "-c", ENDLESS, str(model_folder), "1")
     refused = "reload refused, the old model stays in use: the folder could not be read in 0.5 seconds"
     running.process.send_signal(signal.SIGHUP)
     running.wait_for(refused)

@@ -19,6 +19,9 @@ def serve(
     port: Annotated[
         int, typer.Option(help="Port to listen on; 0 chooses a free one.", min=0, max=65535)
     ] = 8000,
+    workers: Annotated[
+        int, typer.Option(help="Processes that answer; one per core uses them all.", min=1)
+    ] = 1,
     token_file: Annotated[
         Path | None, typer.Option(help="File with the token that callers must send (Authorization: Bearer).")
     ] = None,
@@ -48,11 +51,13 @@ def serve(
     """Serve a model over HTTP: an API, CDS Hooks and a web page.
 
     The page is at /. SIGHUP loads the model folder again; SIGTERM stops after the requests in progress.
+    Several workers answer at one address; signals and metrics are those of all of them.
 
     \b
     Examples:
       dx2px serve
       dx2px serve --model MODEL --port 9000
+      dx2px serve --workers 4
     """
     # Set before numpy is loaded: the matrix products are small, and threads would only slow them down.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -66,6 +71,7 @@ def serve(
     config = ServiceConfig(
         host=host,
         port=port,
+        workers=workers,
         token=None if token_file is None else read_token(token_file),
         trusted_hosts=tuple(trusted_host or ()),
         allowed_origins=tuple(allow_origin or ()),

@@ -15,6 +15,7 @@ from dx2px.service.api import add_api
 from dx2px.service.cds import add_cds
 from dx2px.service.cds.callers import Callers
 from dx2px.service.cds.messages import MODELS as CDS_MODELS
+from dx2px.service.cds.used_ids import UsedIds
 from dx2px.service.config import ServiceConfig
 from dx2px.service.contract import describe
 from dx2px.service.gate import Gate
@@ -52,7 +53,9 @@ def create_app(
     """The ASGI application around a loaded model."""
     config, metrics = config or ServiceConfig(), metrics or Metrics()
     metrics.watch(served)
-    callers = None if config.callers_file is None else Callers.load(config.callers_file, config.root)
+    callers = None
+    if config.callers_file is not None:
+        callers = Callers.load(config.callers_file, config.root, UsedIds(config.shared))
     app = FastAPI(
         title="dx2px",
         version=__version__,

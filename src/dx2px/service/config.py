@@ -45,6 +45,8 @@ class ServiceConfig:
     base_url: str | None = None  # where callers reach the service; used in links and in the JWT's audience
     callers_file: Path | None = None  # issuers and keys of CDS Hooks clients
     page: Path = PAGE
+    workers: int = 1  # processes that answer; the limits are those of each
+    shared: Path | None = None  # a folder for what several workers must all know
     limits: Limits = Limits()
 
     def __post_init__(self) -> None:

@@ -2,38 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
+from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.gc_collector import GCCollector
 from prometheus_client.process_collector import ProcessCollector
 
 from dx2px.service.served import Served
+from dx2px.service.shared_figures import SharedFigures
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 class Metrics:
-    """One registry per service, so that two services in a process stay apart."""
+    """One registry per service, so that two services in a process stay apart.
 
-    def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        ProcessCollector(registry=self.registry)
-        GCCollector(registry=self.registry)
+    Args:
+        shared: Where workers that serve together keep their figures; each then shows the sums.
+    """
+
+    def __init__(self, shared: SharedFigures | None = None) -> None:
+        self._shown = CollectorRegistry()
+        if shared is None:
+            ProcessCollector(registry=self._shown)
+            GCCollector(registry=self._shown)
+        else:
+            self._shown.register(shared)
+        own = self._shown if shared is None else None
         self._requests = Counter(
-            "dx2px_requests", "Requests answered.", ["method", "route", "status"], registry=self.registry
+            "dx2px_requests", "Requests answered.", ["method", "route", "status"], registry=own
         )
         self._seconds = Histogram(
-            "dx2px_request_seconds", "Time to an answer.", ["route"], buckets=_SECONDS, registry=self.registry
+            "dx2px_request_seconds", "Time to an answer.", ["route"], buckets=_SECONDS, registry=own
         )
-        self._waiting = Gauge("dx2px_requests_under_way", "Requests being answered.", registry=self.registry)
-        self._reloads = Counter("dx2px_reloads", "Reloads of the model.", ["outcome"], registry=self.registry)
+        self._waiting = Gauge(
+            "dx2px_requests_under_way", "Requests being answered.", registry=own, multiprocess_mode="livesum"
+        )
+        self._reloads = Counter("dx2px_reloads", "Reloads of the model.", ["outcome"], registry=own)
         self._feedback = Counter(
-            "dx2px_cds_feedback", "CDS Hooks feedback.", ["service", "outcome"], registry=self.registry
+            "dx2px_cds_feedback", "CDS Hooks feedback.", ["service", "outcome"], registry=own
         )
         self._entries = Counter(
-            "dx2px_fhir_entries", "Entries of prefetched bundles.", ["outcome"], registry=self.registry
+            "dx2px_fhir_entries", "Entries of prefetched bundles.", ["outcome"], registry=own
+        )
+        self._lost = Counter(
+            "dx2px_workers_lost", "Workers that ended unasked, and were replaced.", registry=own
         )
         self._cached: dict[tuple[str, str, int], Counter] = {}
         self._cached_seconds: dict[str, Histogram] = {}
@@ -60,17 +75,13 @@ class Metrics:
         if entries:
             self._entries.labels(outcome).inc(entries)
 
+    def lost_worker(self) -> None:
+        """A worker ended unasked."""
+        self._lost.inc()
+
     def watch(self, served: Served) -> None:
         """Report the sizes of the model in use, and since when it has been in use."""
-
-        def gauge(name: str, text: str, value: Callable[[], float]) -> None:
-            Gauge(name, text, registry=self.registry).set_function(value)
-
-        gauge("dx2px_model_diagnoses", "Diagnoses known.", lambda: len(served.answers.model.files.diagnoses))
-        gauge(
-            "dx2px_model_procedures", "Procedures known.", lambda: len(served.answers.model.files.procedures)
-        )
-        gauge("dx2px_model_loaded_seconds", "When the model was loaded.", lambda: served.since)
+        self._shown.register(_Model(served))
 
     def under_way(self, count: int) -> None:
         """The number of requests being answered."""
@@ -78,4 +89,19 @@ class Metrics:
 
     def render(self) -> bytes:
         """The text that Prometheus reads."""
-        return generate_latest(self.registry)
+        return generate_latest(self._shown)
+
+
+class _Model:
+    """What is in use in the process that is asked."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+
+    def collect(self) -> Iterator[Metric]:
+        files = self._served.answers.model.files
+        yield GaugeMetricFamily("dx2px_model_diagnoses", "Diagnoses known.", len(files.diagnoses))
+        yield GaugeMetricFamily("dx2px_model_procedures", "Procedures known.", len(files.procedures))
+        yield GaugeMetricFamily(
+            "dx2px_model_loaded_seconds", "When the model was loaded.", self._served.since
+        )

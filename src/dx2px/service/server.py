@@ -6,16 +6,20 @@ import asyncio
 import gc
 import logging
 import math
+import os
 import signal
 import socket
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import uvicorn
 
+from dx2px.errors import ModelError
 from dx2px.service.answers import Answers
 from dx2px.service.app import create_app
 from dx2px.service.config import Limits, ServiceConfig
@@ -23,6 +27,8 @@ from dx2px.service.connections import Connection, State, abandon, cut_slow
 from dx2px.service.logs import Sampled
 from dx2px.service.metrics import Metrics
 from dx2px.service.served import Served
+from dx2px.service.shared_figures import SharedFigures
+from dx2px.service.workers import Crew, heed_signals
 
 log = logging.getLogger("dx2px.service")
 
@@ -35,15 +41,60 @@ def serve(served: Served, config: ServiceConfig) -> None:
     """Answer requests until stopped."""
     config = replace(config, limits=_within_system(config.limits))
     with _listen(config) as listener:
-        port = listener.getsockname()[1]
-        metrics = Metrics()
-        app = create_app(served, config.at_port(port), metrics)
+        config = config.at_port(listener.getsockname()[1])
+        if config.workers == 1:
+            metrics = Metrics()
+            _Process(served, config, metrics, listener).answer()
+        else:
+            _serve_together(served, config, listener)
+    log.info("stopped")
+
+
+def _serve_together(served: Served, config: ServiceConfig, listener: socket.socket) -> None:
+    with tempfile.TemporaryDirectory(prefix="dx2px-") as folder:
+        figures = SharedFigures(Path(folder))
+        metrics = Metrics(figures)
+        process = _Process(served, replace(config, shared=Path(folder)), metrics, listener)
+
+        def work(place: int, reloaded: bool) -> None:
+            figures.join(place)
+            # The folder may have been replaced since the first process read it.
+            if reloaded and not served.replace(served.read()):
+                raise ModelError("The model folder cannot be used.")
+            process.answer(parent=os.getppid())
+
+        def lost(place: int) -> None:
+            figures.leave(place)
+            metrics.lost_worker()
+
+        Crew(config.workers, work, lost, listener.close).run()
+
+
+class _Process:
+    """What answers at a socket: all that can be wrong with its settings is found when it is made."""
+
+    def __init__(
+        self, served: Served, config: ServiceConfig, metrics: Metrics, listener: socket.socket
+    ) -> None:
+        self._served, self._metrics, self._limits, self._listener = served, metrics, config.limits, listener
+        self._app = create_app(served, config, metrics)
         # What is loaded by now stays: the garbage collector need not look at it again.
         gc.collect()
         gc.freeze()
-        log.info("serving %r on port %d: open %s", served.answers.model, port, address(config, port))
-        _Server(_uvicorn_config(app, config.limits), served, metrics, config.limits).run(sockets=[listener])
-    log.info("stopped")
+        told = "" if config.workers == 1 else f" with {config.workers} workers"
+        log.info(
+            "serving %r%s on port %d: open %s",
+            served.answers.model,
+            told,
+            config.port,
+            address(config, config.port),
+        )
+
+    def answer(self, parent: int | None = None) -> None:
+        """Answer requests until stopped; a worker also stops when its parent has gone."""
+        config = _uvicorn_config(self._app, self._limits, alone=parent is None)
+        server = _Server(config, self._served, self._metrics, self._limits, parent)
+        server.run(sockets=[self._listener])
 
 
 def address(config: ServiceConfig, port: int) -> str:
@@ -80,13 +131,14 @@ def _listen(config: ServiceConfig) -> socket.socket:
     return socket.create_server((config.host, config.port), family=family, backlog=config.limits.connections)
 
 
-def _uvicorn_config(app: object, limits: Limits) -> uvicorn.Config:
+def _uvicorn_config(app: object, limits: Limits, alone: bool = True) -> uvicorn.Config:
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
         http=type("LimitedConnection", (Connection,), {"limits": limits}),
         # Not uvloop: a new connection waits for seconds there while a few hundred others are busy.
         loop="asyncio",
-        backlog=limits.connections,
+        # Also how many connections are accepted in one go: a worker that took all would leave none to the others.
+        backlog=limits.connections if alone else 1,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -101,10 +153,17 @@ class _Server(uvicorn.Server):
     reload_seconds = 30.0  # a model that cannot be read in this time is refused
     server_state: State
 
-    def __init__(self, config: uvicorn.Config, served: Served, metrics: Metrics, limits: Limits) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        served: Served,
+        metrics: Metrics,
+        limits: Limits,
+        parent: int | None = None,
+    ) -> None:
         super().__init__(config)
         self.server_state = State()
-        self._patience = limits.shutdown_seconds
+        self._limits, self._parent = limits, parent
         self._served, self._metrics = served, metrics
         self._reloading: asyncio.Task[None] | None = None
         self._reload_again = False
@@ -117,9 +176,17 @@ class _Server(uvicorn.Server):
             return
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, self._stop)
-        loop.add_signal_handler(signal.SIGINT, self._stop)
+        # Ctrl-C reaches all processes of a terminal: workers wait for what the first one tells them.
+        loop.add_signal_handler(signal.SIGINT, self._stop if self._parent is None else lambda: None)
         loop.add_signal_handler(signal.SIGHUP, self._reload)
+        heed_signals()
         await self._serve(sockets)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn does, but as many connections may wait as are allowed, however few are accepted in one go."""
+        await super().startup(sockets)
+        for listener in sockets or ():
+            listener.listen(self._limits.connections)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn does, but requests that clients have already sent are answered.
@@ -127,7 +194,7 @@ class _Server(uvicorn.Server):
         Clients that do not finish are dropped before their tasks must be cancelled.
         """
         loop = asyncio.get_running_loop()
-        loop.call_later(self._patience, abandon, self.server_state.connections)
+        loop.call_later(self._limits.shutdown_seconds, abandon, self.server_state.connections)
         self.server_state.stopping = True
         for server, listener in zip(self.servers, sockets or (), strict=False):
             await self._accept_last(server, listener)
@@ -159,6 +226,9 @@ class _Server(uvicorn.Server):
             self.server_state.cut = 0
             for _ in range(cut):
                 self._slow.note()
+            if self._parent is not None and os.getppid() != self._parent:
+                log.error("the first process has gone: this worker stops")
+                self.should_exit = True
         return await super().on_tick(counter)
 
     def _stop(self) -> None:

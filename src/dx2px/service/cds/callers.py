@@ -6,7 +6,6 @@ The file is JSON: {"issuers": [{"iss": "https://ehr.example", "keys": [{"kty": "
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from dx2px.errors import InputError
 from dx2px.service import strict_json
 from dx2px.service.cds import jwts
 from dx2px.service.cds.jwts import Unverified
+from dx2px.service.cds.used_ids import UsedIds
 from dx2px.service.problems import ProblemError, refuse
 
 ALGORITHMS = {"RSA": ("RS384", "RS256", "RS512"), "EC": ("ES384", "ES256", "ES512")}
@@ -26,18 +26,17 @@ _REQUIRED = ["iss", "aud", "exp", "iat", "jti"]
 _LONGEST_LIFE = 3600  # seconds from now until a JWT expires
 _LEEWAY = 10
 _LONGEST_ID = 200
-_SEEN = 100_000  # ids remembered, against replay
 
 
 class Callers:
     """The allowed issuers, their keys, and the ids of JWTs already used."""
 
-    def __init__(self, keys: dict[tuple[str, str], PyJWK], root: str) -> None:
+    def __init__(self, keys: dict[tuple[str, str], PyJWK], root: str, used: UsedIds | None = None) -> None:
         self._keys, self._root = keys, root
-        self._seen: OrderedDict[tuple[str, str], float] = OrderedDict()
+        self._used = used or UsedIds()
 
     @classmethod
-    def load(cls, path: Path, root: str) -> Callers:
+    def load(cls, path: Path, root: str, used: UsedIds | None = None) -> Callers:
         """Read the file of issuers."""
         try:
             listed = strict_json.loads(path.read_bytes())["issuers"]
@@ -50,7 +49,7 @@ class Callers:
                 f'{path} must be JSON of the form {{"issuers": [{{"iss": …, "keys": [public keys as JWK, RSA or EC, '
                 "each with its kid]}]}."
             )
-        return cls(keys, root)
+        return cls(keys, root, used)
 
     def check(self, request: Request, address: str) -> None:
         """Let a request to one of the service's addresses pass, or raise the problem that refuses it.
@@ -85,14 +84,11 @@ class Callers:
 
     def _use(self, stated: Unverified) -> None:
         """A JWT's id may be used once until the JWT expires."""
-        now, used = time.time(), (stated.issuer, stated.jwt_id)
+        now = time.time()
         if not 0 < len(stated.jwt_id) <= _LONGEST_ID or stated.ends > now + _LONGEST_LIFE:
             raise jwt.InvalidTokenError
-        if used in self._seen:
+        if not self._used.use(stated.issuer, stated.jwt_id, stated.ends, now - _LEEWAY):
             raise jwt.InvalidTokenError
-        while self._seen and (len(self._seen) >= _SEEN or next(iter(self._seen.values())) < now - _LEEWAY):
-            self._seen.popitem(last=False)
-        self._seen[used] = stated.ends
 
 
 def _public(key: dict[str, Any]) -> PyJWK:
