@@ -1,7 +1,7 @@
-"""Run all benchmarks that need no data, one after another, and print their tables.
+"""Run the benchmarks behind the first table of README.md, one after another, and print their tables.
 
-Run: python benchmarks/run.py [name …]        e.g. `python benchmarks/run.py step transport`
-Each runs in its own process, so that one does not disturb the next.
+Run: python benchmarks/run.py [name …]        e.g. `python benchmarks/run.py scaling streaming`; `all` runs all
+None needs data. Each runs in its own process, so that one does not disturb the next.
 """
 
 from __future__ import annotations
@@ -10,29 +10,35 @@ import os
 import platform
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
-BENCHMARKS = (
+FIRST = {
+    "coupling": [],
+    "many_procedures": [],
+    "service": ["--seconds", "5", "--requests", "0"],
+    "step": [],
+    "transport": [],
+    "scoring": [],
+}
+FURTHER = (
     "codes_search",
     "prepare",
     "load",
     "synthesize",
-    "transport",
     "baseline_solvers",
-    "step",
-    "coupling",
     "scaling",
-    "scoring",
     "population",
     "streaming",
     "vocabulary",
     "baselines",
 )
+BENCHMARKS: dict[str, list[str]] = FIRST | {name: [] for name in FURTHER}
 
 
 def main() -> None:
-    names = sys.argv[1:] or list(BENCHMARKS)
+    names = list(BENCHMARKS) if sys.argv[1:] == ["all"] else sys.argv[1:] or list(FIRST)
     unknown = sorted(set(names) - set(BENCHMARKS))
     if unknown:
         sys.exit(f"There is no benchmark {', '.join(unknown)}; choose from {', '.join(BENCHMARKS)}.")
@@ -40,9 +46,12 @@ def main() -> None:
     failed = []
     for name in names:
         print(f"## {name}\n", flush=True)
-        if subprocess.run([sys.executable, str(HERE / f"{name}.py")], check=False).returncode:
+        started = time.monotonic()
+        if subprocess.run(
+            [sys.executable, str(HERE / f"{name}.py"), *BENCHMARKS[name]], check=False
+        ).returncode:
             failed.append(name)
-        print(flush=True)
+        print(f"\n({time.monotonic() - started:.0f} s)\n", flush=True)
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
 

@@ -80,13 +80,13 @@ def map_codes(
     put: list[str] = []
     mapped: list[Mapped] = []
     for text in texts:
-        code = lookup.find(text).code
-        if not of_other_version(code, lookup):
+        found = lookup.find(text)
+        if found.index is not None or not of_other_version(found.code, lookup):
             put.append(text)
             continue
-        one = _mapped(code, lookup, counts)
+        one = _mapped(found.code, lookup, counts)
         mapped.append(one)
-        put.extend(one.to or [code])
+        put.extend(one.to or [found.code])
     return put, tuple(dict.fromkeys(mapped))
 
 

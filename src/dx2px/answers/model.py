@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Unpack
 
@@ -187,9 +187,7 @@ class Model:
     ) -> results.Explanation:
         """An explanation with an empty plan, for codes none of which the model knows: it says what each code is."""
         asked, mapping, about = asked_of(self, codes, map, facts)
-        diagnoses = tuple(
-            replace(diagnosis_of(found), principal=found.code == about.principal_code) for found in asked
-        )
+        diagnoses = tuple(diagnosis_of(found, about) for found in asked)
         evidence: tuple[results.EvidenceRow, ...] = ()
         if any(found.status != "unknown" for found in asked):
             stay = stay_of(self, codes, map, facts)
@@ -368,7 +366,8 @@ class Model:
             known, vectors, scorer = list(range(len(used))), own.arrays.get("U"), own.scorer()
         layout = layout_of(scorer)
         diagnoses = Ragged.from_lists([known])
-        rows = diagnoses if layout is None else layout.rows(diagnoses, about.known(used))
+        told = None if about is NOTHING else about.known(used)
+        rows = diagnoses if layout is None else layout.rows(diagnoses, told)
         return rows, scorer, vectors
 
     def _cover(self, stay: Stay, coverage: float) -> tuple[results.Coverage, NDArray[np.bool_]]:

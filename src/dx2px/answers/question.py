@@ -35,12 +35,9 @@ def stay_of(model: Model, codes: str | Sequence[str], map_: bool, facts: Facts) 
     mu = merged(scorer.significance(rows).astype(np.float64), place)
     mu /= mu.sum()  # exactly 1 in double precision, as the transport needs it
     weight = {found.code: share for found, share in zip(used, mu[: len(used)].tolist(), strict=True)}
+    counts = model.files.diagnosis_counts
     diagnoses = tuple(
-        replace(
-            diagnosis_of(found, weight.get(found.code, 0.0), mapping),
-            principal=found.code == about.principal_code,
-            stays=_stays(model.files.diagnosis_counts, found),
-        )
+        diagnosis_of(found, about, weight.get(found.code, 0.0), mapping, _stays(counts, found))
         for found in asked
     )
     evidence = _evidence(model, layout, further, mu[len(used) :].tolist(), about)
@@ -88,11 +85,17 @@ def usable(
 
 
 def diagnosis_of(
-    found: Found, significance: float = 0.0, mapping: tuple[results.Mapped, ...] = ()
+    found: Found,
+    about: Told,
+    significance: float = 0.0,
+    mapping: tuple[results.Mapped, ...] = (),
+    stays: int | None = None,
 ) -> results.Diagnosis:
     """A diagnosis as an answer shows it."""
     sources = tuple(one.code for one in mapping if found.code in one.to)
-    return results.Diagnosis(found.code, found.title, significance, found.status, found.stand_in, sources)
+    principal = found.code == about.principal_code
+    shown = found.code, found.title, significance, found.status, found.stand_in, sources
+    return results.Diagnosis(*shown, principal, stays)
 
 
 def listed(codes: str | Sequence[str]) -> Sequence[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
@@ -52,9 +52,18 @@ def _versions(texts: Iterable[str], kind: Kind) -> Counter[int]:
     """How many texts are codes of each ICD version; those that may be of both count as 9."""
     found: Counter[int] = Counter()
     for text, times in Counter(texts).items():
-        with suppress(CodeError):
-            found[split(_resolved(text, kind))[0].version] += times
+        if (version := _version(text, kind)) is not None:
+            found[version] += times
     return found
+
+
+@lru_cache(maxsize=20_000)  # a service is asked about the same codes again and again
+def _version(text: str, kind: Kind) -> int | None:
+    """None if the text is no code."""
+    try:
+        return split(_resolved(text, kind))[0].version
+    except CodeError:
+        return None
 
 
 def _resolved(text: str, kind: Kind) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,15 +50,15 @@ class Stay:
         likely = [None] * len(chosen) if self.probabilities is None else self.probabilities[chosen].tolist()
         reasons = self._reasons(plan.shares)
         reasons += [()] * (len(known) - len(reasons))
-        support = [self._support(one) for one in reasons]
+        support = self._support(reasons)
         numbers = zip(known, likely, scores, ranks, reasons, support, strict=True)
         return [Procedure(found.code, found.title, found.status, *rest) for found, *rest in numbers]
 
-    def _support(self, reasons: Sequence[Reason]) -> int | None:
-        """The number of training stays with the main reason, if that is a code."""
+    def _support(self, reasons: Sequence[Sequence[Reason]]) -> list[int | None]:
+        """The number of training stays with each procedure's main reason, if that is a code."""
         stays = {one.code: one.stays for one in self.diagnoses}
         stays |= {one.code: one.stays for one in self.evidence}
-        return stays.get(reasons[0].code) if reasons else None
+        return [stays.get(some[0].code) if some else None for some in reasons]
 
     @property
     def further(self) -> tuple[str, ...]:
@@ -84,8 +85,10 @@ def plan_of(files: ModelFiles, stay: Stay, chosen: list[int], choice: PlanChoice
     kind: PlanKind = "transport" if choice == "transport" else own_kind(files)
     codes = stay.codes, tuple(files.procedures[index] for index in chosen)
     if kind == "coupling":
-        assert isinstance(stay.scorer, CouplingScores)
-        mass = stay.merged(stay.scorer.coupling(stay.rows)[:, chosen])
+        scorer = cast(
+            CouplingScores, stay.scorer
+        )  # it explains so; asking a protocol costs as much as the plan
+        mass = stay.merged(scorer.coupling(stay.rows)[:, chosen])
         return Plan(kind, files.method, *codes, mass, evidence=stay.further)
     if kind == "leave-one-out":
         shares = shares_of(

@@ -44,11 +44,8 @@ class Alternatives:
             among: Of `columns`; needed with `places`.
         """
         among = p[:, self.columns] if among is None else among
-        sums = np.ones_like(among)
-        for first, second in np.searchsorted(self.columns, self.pairs).tolist():
-            both = among[:, first] + among[:, second]
-            np.maximum(sums[:, first], both, out=sums[:, first])
-            np.maximum(sums[:, second], both, out=sums[:, second])
+        one, other, starts = self._both_ways
+        sums = np.maximum(np.maximum.reduceat(among[:, one] + among[:, other], starts, axis=1), 1.0)
         if places is None:
             found = p.copy()
             found[:, self.columns] /= sums
@@ -63,11 +60,11 @@ class Alternatives:
         A group begins with the first procedure that has an alternative among the others.
         """
         found: list[tuple[int, ...]] = []
-        left = list(dict.fromkeys(procedures))
+        left = [one for one in dict.fromkeys(procedures) if one in self._partners]
         while left:
             group = [left.pop(0)]
             for other in left:
-                if all(self._excludes(one, other) for one in group):
+                if all(other in self._partners[one] for one in group):
                     group.append(other)
             left = [one for one in left if one not in group]
             if len(group) > 1:
@@ -86,12 +83,21 @@ class Alternatives:
             raise ValueError("the alternatives must be pairs of procedures")
         return cls(record)
 
-    def _excludes(self, one: int, other: int) -> bool:
-        return (min(one, other), max(one, other)) in self._set
+    @cached_property
+    def _both_ways(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Each pair from both sides, as places of `columns`, by the first; and where each column's pairs begin."""
+        pairs = np.searchsorted(self.columns, np.concatenate([self.pairs, self.pairs[:, ::-1]]))
+        one, other = pairs[np.argsort(pairs[:, 0], kind="stable")].T
+        return one, other, np.searchsorted(one, np.arange(len(self.columns)))
 
     @cached_property
-    def _set(self) -> frozenset[tuple[int, int]]:
-        return frozenset((first, second) for first, second in self.pairs.tolist())
+    def _partners(self) -> dict[int, set[int]]:
+        """What each procedure excludes."""
+        found: dict[int, set[int]] = {}
+        for first, second in self.pairs.tolist():
+            found.setdefault(first, set()).add(second)
+            found.setdefault(second, set()).add(first)
+        return found
 
 
 def _is_pair(pair: Any, procedures: int) -> bool:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.scoring.head import Head
+from dx2px.scoring.head import Head, factors_first, plus_factors
 from dx2px.scoring.methods import Layout
 from dx2px.scoring.segments import Doubles, Factor, Floats
 
@@ -92,14 +92,13 @@ class Rest:
     def own(self, z: Doubles, coded: NDArray[np.bool_], places: NDArray[np.int64] | None = None) -> Doubles:
         """y of the module's text. The same sums in the same order, whatever stays and places."""
         factors = (coded.astype(np.float32) @ self._factor).astype(np.float64)  # (i, f)
-        k, a, B = (
-            (self.k, self.a, self.B) if places is None else (self.k[places], self.a[places], self.B[places])
-        )
+        if places is None:
+            k, a, B = self.k, self.a, self._turned
+        else:
+            k, a, B = self.k[places], self.a[places], factors_first(self.B[places])
         y: Doubles = np.clip(z, -MOST, MOST) * k
         y += a
-        for factor in range(B.shape[-1]):
-            y += factors[:, factor, None] * B[..., factor]
-        return y
+        return plus_factors(y, factors, B)
 
     @property
     def arrays(self) -> dict[str, Floats]:
@@ -110,6 +109,10 @@ class Rest:
     def numbers(self) -> tuple[float, float]:
         """All but the arrays."""
         return self.slope, self.shift
+
+    @cached_property
+    def _turned(self) -> Doubles:
+        return factors_first(self.B)
 
     @cached_property
     def _factor(self) -> Factor:

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dx2px.errors import InputError
 from dx2px.ragged import Ragged
@@ -30,6 +31,8 @@ from dx2px.scoring import segments
 from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.scoring.segments import Arrays, Doubles, Floats, check_stays
 
+Coded = tuple[NDArray[np.int64], NDArray[np.int64]]  # places of stays, and procedures
+_NONE: Coded = (np.empty(0, np.int64), np.empty(0, np.int64))
 _BLOCK = 256  # stays scored at a time, so that their (n, p) arrays stay in the processor's cache
 
 
@@ -39,6 +42,7 @@ class _Asked:
 
     rows: Ragged
     pairs: Floats  # (n, p)
+    coded: Coded  # which procedures are coded in which stays
     coupling: Doubles | None = None  # (n, p)
 
 
@@ -65,12 +69,10 @@ class CouplingScorer:
         self._check(diagnoses)
         out = segments.by_block(diagnoses, _BLOCK, len(self.b), self._sums)
         out += self.b
-        if self.layout is not None:
-            out[self.layout.coded_in(diagnoses)] = -np.inf
+        out[self._coded_in(diagnoses)] = -np.inf
         return out  # (i, p)
 
     def significance(self, diagnoses: Ragged) -> Floats:
-        self._check(diagnoses)
         parts = [self.coupling(block).sum(axis=1, dtype=np.float64) for block in diagnoses.blocks(_BLOCK)]
         return np.concatenate([np.empty(0), *parts]).astype(np.float32)  # (n,)
 
@@ -78,7 +80,7 @@ class CouplingScorer:
         """π(d, p) of every stay, its rows laid flat; the rows of a stay sum to 1. Do not modify."""
         asked = self._asked(diagnoses)
         if asked.coupling is None:
-            asked.coupling = self._coupling(diagnoses, asked.pairs)
+            asked.coupling = self._coupling(asked)
         return asked.coupling
 
     def pairs(self, rows: Ragged) -> Floats:
@@ -87,26 +89,38 @@ class CouplingScorer:
 
     def _asked(self, rows: Ragged) -> _Asked:
         """A single stay is asked for scores, significance and reasons in turn, so its tables are kept."""
-        last = self._last
-        if last is not None and last.rows is rows:
+        if (last := self._known(rows)) is not None:
             return last
-        asked = _Asked(rows, self._pairs(rows))
+        self._check(rows)
+        asked = _Asked(rows, self._pairs(rows), self._coded_in(rows))
         if len(rows) == 1:
             self._last = asked
         return asked
 
-    def _coupling(self, diagnoses: Ragged, pairs: Floats) -> Doubles:
-        logits = pairs.astype(np.float64) + self.b  # (n, p)
-        if self.layout is not None:
-            for stay, procedure in zip(*self.layout.coded_in(diagnoses), strict=True):
-                logits[diagnoses.offsets[stay] : diagnoses.offsets[stay + 1], procedure] = -np.inf
-        highest = np.maximum.reduceat(logits.max(axis=1), diagnoses.offsets[:-1])  # (i,)
-        powers = np.exp(logits - np.repeat(highest, diagnoses.lengths)[:, None])
-        sums = np.add.reduceat(powers.sum(axis=1), diagnoses.offsets[:-1])  # (i,)
-        found: Doubles = powers / np.repeat(sums, diagnoses.lengths)[:, None]
-        return found  # (n, p)
+    def _known(self, rows: Ragged) -> _Asked | None:
+        last = self._last  # once: other threads may ask
+        return last if last is not None and last.rows is rows else None
+
+    def _coupling(self, asked: _Asked) -> Doubles:
+        rows = asked.rows
+        logits = asked.pairs.astype(np.float64) + self.b  # (n, p)
+        for stay, procedure in zip(*asked.coded, strict=True):
+            logits[rows.offsets[stay] : rows.offsets[stay + 1], procedure] = -np.inf
+        highest = np.maximum.reduceat(logits.max(axis=1), rows.offsets[:-1])  # (i,)
+        logits -= np.repeat(highest, rows.lengths)[:, None]
+        powers = np.exp(logits, out=logits)
+        sums = np.add.reduceat(powers.sum(axis=1), rows.offsets[:-1])  # (i,)
+        powers /= np.repeat(sums, rows.lengths)[:, None]
+        return powers  # (n, p)
+
+    def _coded_in(self, rows: Ragged) -> Coded:
+        if (known := self._known(rows)) is not None:
+            return known.coded
+        return _NONE if self.layout is None else self.layout.coded_in(rows)
 
     def _check(self, rows: Ragged) -> None:
+        if self._known(rows) is not None:
+            return
         check_stays(rows, len(self.U))
         if self.layout is not None and np.count_nonzero(rows.values == self.layout.background) != len(rows):
             raise InputError("Every stay needs the background row: make its rows with `stay_rows`.")

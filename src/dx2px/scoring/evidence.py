@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, Protocol, Self, runtime_checkable
+from typing import Any, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -192,16 +192,10 @@ class EvidenceLayout:
         return stay, rows.values[mine].astype(np.int64) - coded
 
 
-@runtime_checkable
-class TakesEvidence(Protocol):
-    """A scorer that may take more than diagnoses; `layout` is None if its model does not."""
-
-    layout: EvidenceLayout | None
-
-
 def layout_of(scorer: Scorer) -> EvidenceLayout | None:
-    """The rows that a scorer takes, or None if it takes only diagnoses."""
-    return scorer.layout if isinstance(scorer, TakesEvidence) else None
+    """The rows that a scorer takes, or None if it takes only diagnoses: then it has no `layout`, or None as such."""
+    layout: EvidenceLayout | None = getattr(scorer, "layout", None)
+    return layout
 
 
 def _settings(found: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:

@@ -37,6 +37,7 @@ COMPLETION: Layout = {  # of the second head, for stays in which some procedures
     for name, axes in LAYOUT.items()
 }
 _MOST = 30.0  # log odds: e³⁰ to one is as certain as an answer may be
+_BLOCK = 64  # stays
 _LEAST = np.float32(-80)  # exp(80) is still finite in single precision
 
 
@@ -74,19 +75,45 @@ class Head:
         """z of the module's text, (i, p) or (i, l). The same sums in the same order, whatever stays and places."""
         factors = np.tanh(_roots(eta) @ self._factor).astype(np.float64)  # (i, f)
         if places is None:
-            k, a, q, chosen = self.k, self.a, self.q, eta
+            k, a, q, chosen = self.k, self.a, self._turned, eta
         else:
-            k, a, q = self.k[places], self.a[places], self.q[places]
+            k, a, q = self.k[places], self.a[places], factors_first(self.q[places])
             chosen = np.take_along_axis(eta, places, axis=1)
         z: Doubles = chosen * k
         z += a
-        for factor in range(q.shape[-1]):
-            z += factors[:, factor, None] * q[..., factor]
-        return z
+        return plus_factors(z, factors, q)
+
+    @cached_property
+    def _turned(self) -> Doubles:
+        return factors_first(self.q)
 
     @cached_property
     def _factor(self) -> Factor:
         return Factor(self.W)
+
+
+def factors_first(loadings: Floats) -> Doubles:
+    """The loadings of factors, (…, f), as (f, …) in double precision."""
+    return np.ascontiguousarray(np.moveaxis(loadings, -1, 0), np.float64)
+
+
+def plus_factors(z: Doubles, factors: Doubles, loadings: Doubles) -> Doubles:
+    """z + Σ_f factors · loadings, from z (i, p), factors (i, f) and loadings (f, p) or (f, i, p).
+
+    The factors are added one after the other, so that a sum is the same to the bit whatever the stays beside it. The
+    stays are cut into blocks, so that what is added to stays in the processor's cache.
+    """
+    if len(z) == 1:  # the same order in two steps instead of two per factor
+        terms = factors[0].reshape(-1, 1, 1) * loadings.reshape(len(loadings), 1, -1)
+        found: Doubles = np.add.accumulate(np.concatenate([z[None], terms]))[-1]
+        return found
+    for start in range(0, len(z), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        part, own = z[rows], factors[rows]
+        term = np.empty_like(part)
+        for f, loading in enumerate(loadings):
+            part += np.multiply(own[:, f, None], loading if loading.ndim == 1 else loading[rows], out=term)
+    return z
 
 
 def _roots(eta: Doubles) -> Floats:

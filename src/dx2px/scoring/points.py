@@ -41,10 +41,11 @@ class Points:
     coded: Doubles  # (n,)
 
     @classmethod
-    def of(cls, values: Doubles, coded: NDArray[np.bool_], order: NDArray[np.int64] | None = None) -> Points:
+    def of(cls, values: Doubles, coded: NDArray[np.bool_]) -> Points:
         """A few thousand points, finer where the coded pairs are; equal values stay in one point."""
-        order = np.argsort(values, axis=None) if order is None else order
-        x, hits = values.reshape(-1)[order], coded.reshape(-1)[order]
+        # To sort twice is faster than to find the order, and to put the values into it.
+        x = np.sort(values, axis=None)
+        hits = np.bincount(np.searchsorted(x, np.sort(values[coded])), minlength=len(x))
         place = np.cumsum(hits) / hits.sum() + np.arange(1, len(x) + 1) / len(x)  # from 0 to 2
         cuts = np.searchsorted(place, np.linspace(0, 2, _POINTS + 1)[1:-1])
         starts = np.unique(np.searchsorted(x, x[np.append(0, cuts)], side="left"))

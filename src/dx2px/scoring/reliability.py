@@ -121,7 +121,7 @@ def agreement(probability: Doubles, coded: NDArray[np.bool_], bins: int = BINS) 
         predicted=np.array([p[part].mean() for part in parts]),
         observed=np.array([hits[part].mean() for part in parts]),
         pairs=np.array([len(part) for part in parts]),
-        slope=_slope(p, hits, order),
+        slope=_slope(p, hits),
     )
 
 
@@ -131,11 +131,11 @@ def _coverage(calibration: Calibration, p: Doubles, coded: NDArray[np.bool_], ta
     return Coverage(target, float(recall.mean()), float(members.sum(axis=1).mean()))
 
 
-def _slope(p: Doubles, coded: NDArray[np.bool_], order: NDArray[np.int64]) -> float | None:
+def _slope(p: Doubles, coded: NDArray[np.bool_]) -> float | None:
     """Of the logistic regression of `coded` on the log odds, by Newton's method over points of similar log odds."""
     if not 0 < coded.sum() < len(coded) or p.min() == p.max():
         return None
-    points = Points.of(np.log(p) - np.log1p(-p), coded, order)
+    points = Points.of(np.log(p) - np.log1p(-p), coded)
     X = np.stack([points.x, np.ones(len(points.x))], axis=1)  # (n, 2)
     w = np.array([1.0, 0.0])
     for _ in range(_NEWTON_STEPS):

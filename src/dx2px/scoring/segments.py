@@ -102,6 +102,10 @@ class Places:
     """
 
     def __init__(self, rows: Ragged) -> None:
+        if len(rows) == 1:  # what follows gives the same, in the time that a stay's products take
+            self.order, self.lengths, self._stretches = np.zeros(1, np.int64), rows.lengths, []
+            self.entries = np.arange(len(rows.values))
+            return
         self.order = _longest_first(rows)
         self.lengths = rows.lengths[self.order]  # (i,)
         counts = np.searchsorted(-self.lengths, -np.arange(self.lengths[0]))  # rows longer than each place

@@ -49,6 +49,8 @@ class Answers:
 
     def answering(self, diagnoses: Sequence[str], answer_in: ProcedureSystem | None = None) -> Answers:
         """Those whose procedures are of the system asked for or, if none is, of that of the diagnoses."""
+        if answer_in is None and not self.others:
+            return self
         return self._of_system(answer_in or asked_in(diagnoses), answer_in)
 
     def auditing(

@@ -176,7 +176,7 @@ def _surprise(weights: Weights, lessons: _Asked, rows: Indices, entries: Ragged)
     coded = torch.from_numpy(lessons.coded[rows])
     beside = coded.float() @ A  # (i, f)
     y = torch.addmm(a, beside, B.T) + k * torch.from_numpy(lessons.absent[rows])
-    absent = softplus(y[~coded]).sum()
+    absent = softplus(y).sum() - softplus(y[coded]).sum()  # few are coded: the others need not be picked out
     p = torch.from_numpy(lessons.procedure[entries.values])
     others = beside[torch.from_numpy(entries.row_of_entry)] - A[p]  # (e, f)
     z = torch.from_numpy(lessons.belonging[entries.values])
