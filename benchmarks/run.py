@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 FIRST = {
     "coupling": [],
     "many_procedures": [],
+    "request": [],
     "service": ["--seconds", "5", "--requests", "0"],
     "step": [],
     "transport": [],
