@@ -3,9 +3,9 @@
 Run: make luo2019 MIMIC=path/to/mimic-iii, or
      python experiments/luo2019.py path/to/mimic-iii [--out build/luo2019] [--jobs 2] [--run-folds 1]
 The folder needs DIAGNOSES_ICD and PROCEDURES_ICD. OUT gets the three sets (cohorts/), the runs with their tables
-(runs/) and report.md: the sizes of the sets against the paper's, and each cell of Table 1 against the paper's with what
-the difference could come from. An interrupted run goes on where it stopped. OUT holds stays of a credentialed source:
-keep it where the source may be kept. report.md holds counts and means alone.
+(runs/; tuned/ has those of the tuned rows) and report.md: the sizes of the sets against the paper's, and each cell of
+Table 1 against the paper's with what the difference could come from. An interrupted run goes on where it stopped. OUT
+holds stays of a credentialed source: keep it where the source may be kept. report.md holds counts and means alone.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from dx2px.errors import Dx2pxError
 
 if TYPE_CHECKING:
     from dx2px.lab.benchmark import Failure, Job
+    from dx2px.lab.benchmark.tuned import TunedRow
     from dx2px.lab.recipe import Recipe
 
 ROOT = Path(__file__).parents[1]
@@ -77,15 +78,31 @@ def make_cohorts(recipes: Sequence[Recipe], mimic: Path, out: Path) -> None:
 
 
 def planned(recipe: Recipe, out: Path) -> list[Job]:
-    """The runs of a set, as far as they are known."""
+    """The runs of a set's rows; those of a tuned row once its settings are chosen."""
     from dx2px.lab.benchmark import CohortId, plan
 
-    return plan([CohortId.of(cohort_file(recipe.name, out))], recipe.config, out / "runs")
+    printed = plan([CohortId.of(cohort_file(recipe.name, out))], recipe.config, out / "runs")
+    return printed + [job for row in tuned_rows(recipe, out) for job in row.folds()]
+
+
+def tuned_rows(recipe: Recipe, out: Path) -> list[TunedRow]:
+    """The rows with settings that validation chooses."""
+    from dx2px.lab.benchmark import CohortId
+    from dx2px.lab.benchmark.tuned import TUNED, TunedRow
+
+    cohort = CohortId.of(cohort_file(recipe.name, out))
+    return [TunedRow(cohort, method, recipe.config, out / TUNED) for method in recipe.tuned]
 
 
 def run_missing(recipes: Sequence[Recipe], workers: int, out: Path) -> list[Failure]:
-    """Run what has no result; ask again as long as runs lead to others."""
-    while jobs := [job for one in recipes for job in planned(one, out) if job.result() is None]:
+    """Run what has no result; ask again as long as runs lead to others: trials to trials, and these to folds."""
+
+    def missing() -> list[Job]:
+        trials = [job for one in recipes for row in tuned_rows(one, out) for job in row.trials()]
+        rows = [job for one in recipes for job in planned(one, out)]
+        return [job for job in trials + rows if job.result() is None]
+
+    while jobs := missing():
         if failed := run_jobs(jobs, workers, "luo2019"):
             return failed
     return []

@@ -53,9 +53,21 @@ def mimic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def tuned(size: str) -> list[str]:
+    """One set has one tuned row."""
+    return ["[tuned]", '"methods" = ["word2vec"]'] if size == "small" else []
+
+
 @pytest.fixture
-def recipes(tmp_path: Path) -> Path:
-    """The printed ones with small thresholds, two cheap methods and one of two folds."""
+def recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The printed ones with small thresholds, two cheap methods, one of two folds, and a search of two trials."""
+    for name, values in {
+        "RATES": (0.001, 0.03),
+        "STARTS": (0.1,),
+        "LOWER_STARTS": (0.1,),
+        "EPOCHS": 3,
+    }.items():
+        monkeypatch.setattr(f"dx2px.methods.tuning.{name}", values)
     for size, count in SIZES.items():
         text = (ROOT / "experiments" / f"luo2019_{size}.toml").read_text()
         lines = [
@@ -66,8 +78,9 @@ def recipes(tmp_path: Path) -> Path:
             else "folds = 2\nrun_folds = 1"
             if line.startswith("folds")
             else line
-            for line in text.splitlines()
+            for line in text.partition("[tuned]")[0].splitlines() + tuned(size)
         ]
+        lines += ["[published]", *text.partition("[published]")[2].splitlines()]
         more = "\n".join(lines).replace('"word2vec" =', '"cooccurrence" =')
         (tmp_path / f"luo2019_{size}.toml").write_text(more)
     return tmp_path
@@ -97,7 +110,8 @@ def test_one_command_prepares_checks_runs_reports_and_goes_on(
     assert "28,315 · 247 · 75" in before
     assert "Of 0 cells" in before
     script.luo2019(mimic, out, recipes=recipes)
-    assert len(done) == len(set(done)) == 7  # six runs, none of them twice
+    assert len(done) == len(set(done)) == 7 + 2  # six runs and two trials, none of them twice
+    assert "| word2vec, tuned |" in (out / "runs" / "results.md").read_text()
     assert "as published" in (out / "runs" / "results.md").read_text()
 
     report = (out / "report.md").read_text()

@@ -36,6 +36,7 @@ class Recipe:
     published: dict[str, tuple[float, ...]]
     source: str | None = None
     cohort: PublishedSet | None = None
+    tuned: tuple[str, ...] = ()  # methods with a second row, of settings chosen on validation
 
     def beside(self, cohorts: Mapping[str, str]) -> dict[tuple[str, str], tuple[float, ...]]:
         """The published numbers by cohort and method, for the cohorts (name → source) they belong to."""
@@ -53,7 +54,9 @@ def load_recipe(path: str | os.PathLike[str]) -> Recipe:
         if "methods" in settings:
             settings["methods"] = tuple(settings["methods"])
         cohort = _set(record["cohort"]) if "cohort" in record else None
-        return Recipe(record["name"], BenchmarkConfig(**settings), published, record.get("source"), cohort)
+        tuned = tuple(record.get("tuned", {}).get("methods", []))
+        config = BenchmarkConfig(**settings)
+        return Recipe(record["name"], config, published, record.get("source"), cohort, tuned)
     except (KeyError, TypeError) as error:
         raise InputError(f"{file} is not a recipe: {error}.") from None
 
