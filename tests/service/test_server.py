@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from dx2px.service.config import Limits, ServiceConfig
-from dx2px.service.server import _within_system, address
+from dx2px.service.server import _listen, _within_system, address
 from service_process import BODY, QUICK, STARTER, Process
 
 HEAD = b"POST /api/recommend HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
@@ -66,6 +66,14 @@ def exchange(running: Process, *parts: bytes) -> bytes:
 
 def request(body: bytes = BODY, more: bytes = b"connection: close\r\n") -> bytes:
     return HEAD + more + b"content-length: %d\r\n\r\n" % len(body) + body
+
+
+def test_an_answer_does_not_wait_for_the_caller_to_confirm_its_headers() -> None:
+    """Connections inherit the option of the socket that they came to."""
+    with _listen(ServiceConfig(port=0)) as listener, socket.create_connection(listener.getsockname()):
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_the_process_needs_no_torch(running: Process) -> None:
