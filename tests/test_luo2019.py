@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
@@ -20,6 +19,7 @@ from dx2px.lab.recipe import load_recipe
 from dx2px.lab.set_sizes import SetSize, as_numbers, readings, set_size, size_of
 from dx2px.lab.synthetic import SyntheticConfig, synthesize
 from dx2px.ragged import Ragged
+from scripts import loaded
 
 ROOT = Path(__file__).parents[1]
 SIZES = {"small": 40, "medium": 20, "large": 5}
@@ -28,12 +28,7 @@ HEAD = "ROW_ID,SUBJECT_ID,HADM_ID,SEQ_NUM,ICD9_CODE\n"
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("luo2019_script", ROOT / "experiments" / "luo2019.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(ROOT / "experiments" / "luo2019.py")
 
 
 @pytest.fixture(scope="module")

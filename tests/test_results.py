@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import importlib.util
 import json
 import os
 import subprocess
@@ -21,6 +20,7 @@ from dx2px.lab.benchmark import RunStore
 from dx2px.lab.blocks import blocks_of
 from dx2px.lab.experiment import Experiment, load_experiment
 from dx2px.lab.synthetic import PRESETS, SyntheticConfig, synthesize
+from scripts import loaded
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "experiments" / "results.py"
@@ -28,12 +28,7 @@ SCRIPT = ROOT / "experiments" / "results.py"
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("results_script", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(SCRIPT)
 
 
 @pytest.fixture(scope="module")

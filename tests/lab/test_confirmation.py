@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -27,6 +26,7 @@ from dx2px.lab.confirmation.removal import Removal
 from dx2px.methods import recommender
 from dx2px.ragged import Ragged
 from dx2px.version import __version__
+from scripts import loaded
 
 SCRIPT = Path(__file__).parents[2] / "studies" / "confirm.py"
 HIP, APPENDIX = "icd9cm:82021", "icd9cm:5409"
@@ -35,13 +35,7 @@ HIP_PAIR, APPENDIX_PAIR = ("icd9pcs:7935", "icd9pcs:7915"), ("icd9pcs:4701", "ic
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("confirm_script", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its dataclasses look themselves up
-    spec.loader.exec_module(module)
-    return module
+    return loaded(SCRIPT)
 
 
 def stays(count: int, rare: bool) -> Cohort:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from dx2px.answers import Model
 from dx2px.answers.shipped import model_path
 from dx2px.cli.app import app
 from dx2px.lab.synthetic import SyntheticConfig, generate
+from scripts import loaded
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "examples.md").read_text()
@@ -25,13 +24,7 @@ LARGEST = 60_000  # bytes of a picture
 
 @pytest.fixture(scope="module")
 def examples() -> Any:
-    spec = importlib.util.spec_from_file_location("examples", ROOT / "studies" / "examples.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["examples"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+    return loaded(ROOT / "studies" / "examples.py")
 
 
 @pytest.fixture(scope="module")

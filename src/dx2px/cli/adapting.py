@@ -11,9 +11,13 @@ import typer
 
 from dx2px.cli.console import INTERRUPTED, remark, sleep_while_waiting, working
 from dx2px.cli.learning import (
-    RUNNING,
-    SPLIT,
-    SplitName,
+    CohortArgument,
+    Fold,
+    Folds,
+    Half,
+    Out,
+    SplitBy,
+    Threads,
     check_cohorts,
     check_free,
     check_threads,
@@ -29,8 +33,8 @@ if TYPE_CHECKING:
 
 
 def adapt(
-    cohort: Annotated[Path, typer.Argument(help="A cohort file, made by `dx2px prepare`.")],
-    out: Annotated[Path, typer.Option(help="The model folder to write.")],
+    cohort: CohortArgument,
+    out: Out,
     base: Annotated[
         Path | None,
         typer.Option(
@@ -48,28 +52,11 @@ def adapt(
     seed: Annotated[
         int, typer.Option(help="The same seed, settings and machine give the same model.", min=0)
     ] = 0,
-    split_by: Annotated[
-        SplitName | None,
-        typer.Option(
-            help="Split 80 % training and 20 % test by patient or by stay.",
-            show_default="patient, if patients are known",
-            rich_help_panel=SPLIT,
-        ),
-    ] = None,
-    folds: Annotated[
-        int, typer.Option(help="Number of folds of the training part.", rich_help_panel=SPLIT)
-    ] = 10,
-    fold: Annotated[
-        int, typer.Option(help="The fold held out for validation, counted from 0.", rich_help_panel=SPLIT)
-    ] = 0,
-    threads: Annotated[
-        int | None,
-        typer.Option(help="Number of threads.", min=1, show_default="one per core", rich_help_panel=RUNNING),
-    ] = None,
-    half: Annotated[
-        bool,
-        typer.Option("--half", help="Save the weights in half precision.", rich_help_panel=RUNNING),
-    ] = False,
+    split_by: SplitBy = None,
+    folds: Folds = 10,
+    fold: Fold = 0,
+    threads: Threads = None,
+    half: Half = False,
 ) -> None:
     """Learn from your own stays, starting from a trained model.
 

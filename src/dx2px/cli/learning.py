@@ -25,6 +25,28 @@ LEARNING = "Learning"
 PAPER = "The paper's model (e+sa+ma and its variants)"
 SPLIT = "Training, validation and test stays"
 RUNNING = "Running"
+# Options that `adapt` has as well.
+CohortArgument = Annotated[Path, typer.Argument(help="A cohort file, made by `dx2px prepare`.")]
+Out = Annotated[Path, typer.Option(help="The model folder to write.")]
+SplitBy = Annotated[
+    SplitName | None,
+    typer.Option(
+        help="Split 80 % training and 20 % test by patient or by stay.",
+        show_default="patient, if patients are known",
+        rich_help_panel=SPLIT,
+    ),
+]
+Folds = Annotated[int, typer.Option(help="Number of folds of the training part.", rich_help_panel=SPLIT)]
+Fold = Annotated[
+    int, typer.Option(help="The fold held out for validation, counted from 0.", rich_help_panel=SPLIT)
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(help="Number of threads.", min=1, show_default="one per core", rich_help_panel=RUNNING),
+]
+Half = Annotated[
+    bool, typer.Option("--half", help="Save the weights in half precision.", rich_help_panel=RUNNING)
+]
 
 
 def check_cohorts(*files: Path) -> None:
@@ -54,8 +76,8 @@ def _known(context: typer.Context, method: str) -> str:
 
 def train(
     context: typer.Context,
-    cohort: Annotated[Path, typer.Argument(help="A cohort file, made by `dx2px prepare`.")],
-    out: Annotated[Path, typer.Option(help="The model folder to write.")],
+    cohort: CohortArgument,
+    out: Out,
     method: Annotated[
         str, typer.Option(help=f"The method to learn: {', '.join(METHODS)}.", callback=_known)
     ] = DEFAULT,
@@ -170,27 +192,13 @@ def train(
             help="Entropy weight of a transport with a penalty.", show_default="0.05", rich_help_panel=PAPER
         ),
     ] = None,
-    split_by: Annotated[
-        SplitName | None,
-        typer.Option(
-            help="Split 80 % training and 20 % test by patient or by stay.",
-            show_default="patient, if patients are known",
-            rich_help_panel=SPLIT,
-        ),
-    ] = None,
-    folds: Annotated[
-        int, typer.Option(help="Number of folds of the training part.", rich_help_panel=SPLIT)
-    ] = 10,
-    fold: Annotated[
-        int, typer.Option(help="The fold held out for validation, counted from 0.", rich_help_panel=SPLIT)
-    ] = 0,
+    split_by: SplitBy = None,
+    folds: Folds = 10,
+    fold: Fold = 0,
     device: Annotated[
         DeviceName, typer.Option(help="Where to compute.", rich_help_panel=RUNNING)
     ] = DeviceName["cpu"],
-    threads: Annotated[
-        int | None,
-        typer.Option(help="Number of threads.", min=1, show_default="one per core", rich_help_panel=RUNNING),
-    ] = None,
+    threads: Threads = None,
     save_every: Annotated[
         float,
         typer.Option(help="Seconds between checkpoints within an epoch.", min=0.0, rich_help_panel=RUNNING),
@@ -203,10 +211,7 @@ def train(
             rich_help_panel=RUNNING,
         ),
     ] = False,
-    half: Annotated[
-        bool,
-        typer.Option("--half", help="Save the weights in half precision.", rich_help_panel=RUNNING),
-    ] = False,
+    half: Half = False,
 ) -> None:
     """Learn a model from a cohort and print its test results.
 
