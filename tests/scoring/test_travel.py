@@ -52,6 +52,9 @@ def test_the_verdict_says_what_is_wrong_and_what_to_do() -> None:
     assert WELL.verdict == "It ranks usefully here; probabilities of 30 % and more hold."
     high = replace(WELL, noticed=Noticed(500, 0.5, 0.38)).verdict
     assert "are 12 points too high: adapt it" in high
+    uneven = replace(WELL, gap=0.2, gap_by_chance=0.05).verdict
+    assert "hold on average, but are off by 20 points procedure by procedure: adapt it" in uneven
+    assert replace(WELL, gap=0.09, gap_by_chance=0.05).verdict == WELL.verdict
     by_chance = replace(WELL, noticed=Noticed(20, 0.5, 0.38)).verdict
     assert "hold" in by_chance
     lost = replace(WELL, procedures=CodeShares(150, 0.8, 0.1, 0.1)).verdict

@@ -2,7 +2,7 @@
 
 Codes: which of the entries the model knows, for which of its codes could stand in, and which are lost. Ranking: F1@5 on
 the stays that it can answer, beside the most frequent procedures of those very stays. Probabilities: those of 30 % and
-more, which a user notices, against the share that was coded.
+more, which a user notices, against the share that was coded, all together and procedure by procedure.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ class Travel:
         popular: The same for the most frequent procedures of these stays.
         useful: Whether the model is ahead of them beyond chance.
         noticed: Its probabilities of 30 % and more; None for a model without calibration.
+        gap: How far these are from the share coded, procedure by procedure on average; None where none was measured.
+        gap_by_chance: What this would be if they were right.
     """
 
     stays: int
@@ -59,6 +61,8 @@ class Travel:
     popular: float
     useful: bool
     noticed: Noticed | None
+    gap: float | None = None
+    gap_by_chance: float | None = None
 
     @property
     def verdict(self) -> str:
@@ -75,7 +79,12 @@ class Travel:
     @property
     def _amiss(self) -> bool:
         off = self.noticed is not None and self.noticed.off(RIGHT)
-        return off or self.procedures.lost + self.procedures.stood_in > MANY_LOST
+        return off or self._uneven or self.procedures.lost + self.procedures.stood_in > MANY_LOST
+
+    @property
+    def _uneven(self) -> bool:
+        """Whether single procedures are further off than chance explains, even if all together are right."""
+        return self.gap is not None and self.gap - (self.gap_by_chance or 0.0) > RIGHT
 
     def _trust(self) -> str:
         if self.noticed is None:
@@ -83,6 +92,11 @@ class Travel:
         if not self.noticed.pairs:
             return "no probability reaches 30 %"
         if not self.noticed.off(RIGHT):
+            if self._uneven and self.gap is not None:
+                return (
+                    "probabilities of 30 % and more hold on average, but are off by "
+                    f"{100 * self.gap:.0f} points procedure by procedure"
+                )
             return "probabilities of 30 % and more hold"
         points = 100 * (self.noticed.predicted - self.noticed.observed)
         return f"probabilities of 30 % and more are {abs(points):.0f} points too {'high' if points > 0 else 'low'}"
@@ -104,6 +118,7 @@ def travelled(
     popular = evaluate(lambda rows: np.tile(counts, (len(rows), 1)), answered, answered, at=(TOP,))
     own, theirs = metrics.f1[:, metrics.at.index(TOP)], popular.f1[:, 0]
     gain = own - theirs
+    single = None if trust is None else trust.procedures
     return Travel(
         stays=len(cohort),
         answered=len(answered),
@@ -113,6 +128,8 @@ def travelled(
         popular=float(100 * theirs.mean()),
         useful=bool(gain.mean() > SURE * gain.std() / np.sqrt(len(gain))),
         noticed=None if trust is None else trust.noticed,
+        gap=None if single is None else single.mean_gap,
+        gap_by_chance=None if single is None else single.by_chance,
     )
 
 

@@ -100,7 +100,7 @@ class AdaptedModel(CouplingModel):
             if kept is None or f1 > max(one["f1"] for one in self.tried):
                 kept, self.chosen = outcome, rung
             self.tried.append({"f1": f1, **({} if rung is None else asdict(rung))})
-            say(f"mean F1 {f1:.2f} % where it validates")
+            say(f"mean F1 {f1:.2f} % on the validation stays")
             if rung is not None and place > 1 and f1 < self.tried[-2]["f1"]:
                 break  # the stays do not support more
         assert kept is not None
