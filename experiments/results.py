@@ -31,7 +31,7 @@ RESULTS = ROOT / "results"
 DATA = ROOT.parent / "shared" / "data"
 NOTHING = "*No run is kept yet.*"
 SLOW = ("dwl", "gwl")
-DOCUMENTS = ("README.md", "docs/results.md", "benchmarks/README.md")
+DOCUMENTS = ("README.md", "docs/results.md", "docs/results-tables.md", "benchmarks/README.md")
 # The README's table: real stays, the medium size, and the methods that a newcomer wants to see.
 HEADLINE_COHORT = "nhds_medium"
 HEADLINE = {
@@ -152,13 +152,14 @@ def plans(experiment: Experiment, out: Path, cohorts: Path = Path()) -> dict[str
         group: experiment.trial_jobs(group, cohorts, out) + experiment.jobs(group, cohorts, out)
         for group in experiment.groups
     }
-    sweeps = experiment.sweep_jobs(cohorts, out)
-    return parts | {"sweeps": [job for by in sweeps.values() for some in by.values() for job in some]}
+    planned = (one for sweeps in experiment.sweep_jobs(cohorts, out).values() for one in sweeps)
+    swept = {job.place: job for one in planned for jobs in one.values() for job in jobs}  # some share a run
+    return parts | {"sweeps": list(swept.values())}
 
 
 def write_tables(experiment: Experiment, out: Path) -> None:
     """The files of every group and sweep, and the histograms."""
-    from dx2px.lab.benchmark.files import write_benchmark, write_sweep
+    from dx2px.lab.benchmark.files import write_benchmark, write_sweeps
     from dx2px.report.histograms import save_histogram_row
 
     for group in experiment.groups:
@@ -166,7 +167,7 @@ def write_tables(experiment: Experiment, out: Path) -> None:
         if kept := summaries(experiment, group, out):
             save_histogram_row(kept, out / "cohorts" / f"{group}.png")
     for over, planned in experiment.sweep_jobs(Path(), out).items():
-        write_sweep(over, planned, out / "sweeps")
+        write_sweeps(over, planned, out / "sweeps")
 
 
 def summaries(experiment: Experiment, group: str, out: Path) -> dict[str, Summary]:
@@ -204,12 +205,9 @@ def blocks(experiment: Experiment, out: Path) -> dict[str, str]:
     from dx2px.lab.benchmark.markdown import summary_markdown
     from dx2px.lab.benchmark.rules_table import rules_markdown
     from dx2px.lab.benchmark.tuned import tuned_markdown
-    from dx2px.lab.confirmation import confirmation_markdown
+    from dx2px.lab.confirmation import confirmation_blocks
 
-    made = {
-        "confirmation": confirmation_markdown(out / "confirm"),
-        "plan": plan_markdown(budget(experiment, out)),
-    }
+    made = confirmation_blocks(out / "confirm") | {"plan": plan_markdown(budget(experiment, out))}
     for group in experiment.groups:
         jobs = experiment.jobs(group, Path(), out)
         rows = rows_of(jobs)
@@ -256,14 +254,14 @@ def budget(experiment: Experiment, out: Path) -> dict[str, list[Job]]:
 
 
 def sweep_blocks(experiment: Experiment, out: Path) -> dict[str, str]:
-    """A table for each sweep."""
-    from dx2px.lab.benchmark import rows_of
+    """A table for each setting that is swept."""
+    from dx2px.lab.benchmark.files import rows_of_sweeps
     from dx2px.lab.benchmark.sweep_figure import sweep_markdown
 
     made = {}
     for over, planned in experiment.sweep_jobs(Path(), out).items():
-        rows = {value: found[0] for value, jobs in planned.items() if (found := rows_of(jobs))}
-        made[f"sweep {over}"] = sweep_markdown(over, rows) if rows else ""
+        sweeps = rows_of_sweeps(planned)
+        made[f"sweep {over}"] = sweep_markdown(over, sweeps) if sweeps else ""
     figures = [f"![F1 against {over}](../results/sweeps/{over}.png)" for over in planned_with_runs(made)]
     return made | {"figures sweeps": "\n".join(figures)}
 

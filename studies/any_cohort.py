@@ -4,8 +4,8 @@ Run: python studies/any_cohort.py COHORT… [--sizes 300 1000] [--part test] [--
 Without --sizes, run k of a cohort has fold k as its validation stays (80/20 by stay). With --sizes, run k draws that
 many stays, keeps the codes of at least five of them, and learns from a split of these; 3,000 stays outside the draw are
 its test stays, and 3,000 others are those on which settings were chosen. All methods learn from diagnoses alone. Runs
-are kept in a JSON file, so an interrupted table goes on where it stopped. Prints Markdown; docs/results.md has the
-numbers. With --batch-size and --dropout, the default method alone is run with these, as docs/method.md has it.
+are kept in a JSON file, so an interrupted table goes on where it stopped. Prints Markdown; docs/results-tables.md
+has the numbers. With --batch-size and --dropout, the default method alone is run with these, as docs/method.md has it.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Run: python studies/boosted_trees.py COHORT [--folds 1] [--out results/boosted_trees.json]
 scikit-learn's histogram trees, 31 leaves, learning rate 0.1; the number of rounds of each procedure is chosen by its
 log loss on the validation stays (at most 100, checked every 10). Same split, folds and metric as `dx2px benchmark`.
-Folds are kept in a JSON file. Prints Markdown; docs/results.md has the numbers.
+Folds are kept in a JSON file. Prints Markdown; docs/results-tables.md has the numbers.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Run: python studies/confirm.py [--data ../shared/data] [--threads 1]
      python studies/confirm.py --dry-run 0.125        the same with a part of the sample held out, to test the script
-     python studies/confirm.py --table                makes the section of docs/results.md from the kept record
+     python studies/confirm.py --table                makes the tables of the two pages of results from the kept record
 Every model learns from the NHDS sample (codes of at least 100 stays; nine folds of ten, the tenth chooses settings
 and calibrates). Only then are the stays of the confirmation file read, and each model is measured on them once. The
 numbers are kept under results/confirm/, one file per version, before any is shown; a second run of a version is
@@ -32,7 +32,7 @@ from dx2px.lab.blocks import blocks_of, with_blocks
 from dx2px.lab.confirmation import (
     Asked,
     check_first,
-    confirmation_markdown,
+    confirmation_blocks,
     confirmed,
     keep_once,
     provenance,
@@ -46,7 +46,8 @@ from dx2px.training.run import SplitConfig, learn
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"
-KEPT, PAGE = ROOT / "results" / "confirm", ROOT / "docs" / "results.md"
+KEPT = ROOT / "results" / "confirm"
+PAGES = (ROOT / "docs" / "results.md", ROOT / "docs" / "results-tables.md")
 DRY = ROOT / "build" / "confirm" / "dry-run.json"
 SAMPLE, CONFIRMATION = "nhds2010/NHDS10.sample.txt.bz2", "nhds2010/NHDS10.confirm.txt.bz2"
 MIN_COUNT = 100
@@ -166,11 +167,11 @@ def prepared(file: Path, min_count: int) -> Cohort:
 
 
 def write_section(page: Path, folder: Path) -> str:
-    """Regenerate the confirmation's section of a page from the kept records."""
-    text = confirmation_markdown(folder)
+    """Regenerate what a page shows of the confirmation from the kept records."""
     document = page.read_text(encoding="utf-8")
-    page.write_text(with_blocks(document, blocks_of(document) | {"confirmation": text}), encoding="utf-8")
-    return text
+    made = confirmation_blocks(folder)
+    page.write_text(with_blocks(document, blocks_of(document) | made), encoding="utf-8")
+    return "\n".join(text for name, text in made.items() if name in blocks_of(document))
 
 
 def main() -> None:
@@ -191,7 +192,7 @@ def main() -> None:
             return
         if not options.table:
             confirm(options.data, KEPT, ENTRANTS, options.threads)
-        print(write_section(PAGE, KEPT))
+        print("\n".join(write_section(page, KEPT) for page in PAGES))
     except Dx2pxError as error:
         print(f"Error: {error}", file=sys.stderr)
         raise SystemExit(1) from None

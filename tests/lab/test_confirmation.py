@@ -16,7 +16,7 @@ from dx2px.errors import InputError
 from dx2px.lab.blocks import blocks_of
 from dx2px.lab.confirmation import (
     check_first,
-    confirmation_markdown,
+    confirmation_blocks,
     keep_once,
     provenance,
     record_file,
@@ -185,9 +185,9 @@ def test_the_page_says_whether_this_version_was_confirmed(
     page.write_text("Before.\n\n<!-- made: confirmation -->\n<!-- end: confirmation -->\n\nAfter.\n")
     assert "has not been run for this version yet" in script.write_section(page, folder)
     keep_once(folder, record | {"version": "0.0.1"}, "0.0.1")
-    text = confirmation_markdown(folder)
-    assert text.startswith("The confirmation is made once per release")
-    assert "0.0.1" in text
+    texts = confirmation_blocks(folder)
+    assert all(text.startswith("The confirmation is made once per release") for text in texts.values())
+    assert "0.0.1" in texts["confirmation"]
     keep_once(folder, record | {"dry_run": None})
     script.write_section(page, folder)
     made = blocks_of(page.read_text())["confirmation"]

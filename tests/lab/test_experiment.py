@@ -27,8 +27,11 @@ def test_the_project_s_own_plans_every_method_with_ten_folds_but_where_it_says()
         slow = {("large", row): 1 for row in ("dwl", "gwl", "dwl, by distance")}
         longer = {(size, "dwl, 5 epochs"): 1 for size in ("small", "medium")}
         assert fewer == (slow | longer if group == "nhds" else slow)
-    sweeps = experiment.sweep_jobs(Path("c"), Path("r"))
-    assert {over: tuple(by) for over, by in sweeps.items()} == dict(GRIDS)
+    for over, (small, medium) in experiment.sweep_jobs(Path("c"), Path("r")).items():
+        assert tuple(small) == GRIDS[over]
+        assert {len(jobs) for jobs in small.values()} == {3}
+        assert set(medium) < set(small)
+        assert {job.name for jobs in medium.values() for job in jobs} == {"nhds_medium"}
 
 
 def test_runs_are_kept_by_group_and_those_of_sweeps_together() -> None:
@@ -37,9 +40,12 @@ def test_runs_are_kept_by_group_and_those_of_sweeps_together() -> None:
     assert job.folder == Path("r/nhds")
     assert job.id == ("nhds_small", "popularity", 0, 0, "")
     assert job.cohort.path == str(Path("c/nhds_small.parquet"))
-    swept = experiment.sweep_jobs(Path("c"), Path("r"))["dim"][20][0]
+    sweeps = experiment.sweep_jobs(Path("c"), Path("r"))
+    swept = sweeps["dim"][0][20][0]
     assert swept.folder == Path("r/sweeps")
     assert swept.id == ("nhds_small", "e+sa+ma", 0, 0, "dim 20")
+    shared = {sweeps[over][0][value][0].place for over, value in (("dim", 200), ("alpha", 0.1), ("heads", 8))}
+    assert shared == {(Path("r/sweeps"), ("nhds_small", "e+sa+ma", 0, 0, ""))}
 
 
 def test_a_tuned_row_tries_first_and_then_runs_every_fold_with_what_validation_chose(

@@ -33,10 +33,9 @@ def show_sweep(setting: str, rows: Mapping[float, Row]) -> None:
     from dx2px.lab.benchmark.tables import AT
 
     lines = [[f"{value:g}", row.folds, *(str(row.cells[L, "f1"]) for L in AT)] for value, row in rows.items()]
-    if lines:
-        print_table(
-            f"F1 in per cent by {setting}", [setting, "folds", *(f"F1@{L}" for L in AT)], lines, codes=(0,)
-        )
+    print_table(
+        f"F1 in per cent by {setting}", [setting, "folds", *(f"F1@{L}" for L in AT)], lines, codes=(0,)
+    )
 
 
 def _sizes(row: Row) -> str:

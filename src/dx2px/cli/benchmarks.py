@@ -88,13 +88,14 @@ def sweep(
     sleep_while_waiting()
     check_cohorts(cohort)
     check_folder(out)
-    from dx2px.lab.benchmark.files import write_sweep
+    from dx2px.lab.benchmark.files import write_sweeps
     from dx2px.lab.benchmark.sweep import SweepConfig, plan_sweep
 
     grid = tuple(_number(over.value, text) for text in values.split(",")) if values else ()
     planned = plan_sweep(cohort, SweepConfig(over.value, method, grid, folds, run_folds), out)
     failed = run_jobs([job for some in planned.values() for job in some], jobs, f"sweep over {over.value}")
-    show_sweep(over.value, write_sweep(over.value, planned, out))
+    for rows in write_sweeps(over.value, [planned], out):
+        show_sweep(over.value, rows)
     finish(failed, out)
 
 

@@ -98,12 +98,13 @@ class Experiment:
             if job.split.fold < spec.run_folds.get(job.row, self.config.folds):
                 yield job
 
-    def sweep_jobs(self, cohorts: Path, results: Path) -> dict[str, dict[float, list[Job]]]:
-        """The runs of each sweep, by its setting and the value of it."""
-        return {
-            config.over: plan_sweep(_id(spec, cohorts), config, results / "sweeps")
-            for spec, config in self.sweeps
-        }
+    def sweep_jobs(self, cohorts: Path, results: Path) -> dict[str, list[dict[float, list[Job]]]]:
+        """By setting, its sweeps, one per cohort: the runs of each value."""
+        found: dict[str, list[dict[float, list[Job]]]] = {}
+        for spec, config in self.sweeps:
+            planned = plan_sweep(_id(spec, cohorts), config, results / "sweeps")
+            found.setdefault(config.over, []).append(planned)
+        return found
 
 
 def load_experiment(path: str | os.PathLike[str]) -> Experiment:
@@ -125,6 +126,7 @@ def load_experiment(path: str | os.PathLike[str]) -> Experiment:
 def _sweep(entry: Mapping[str, Any], cohorts: tuple[CohortSpec, ...]) -> tuple[CohortSpec, SweepConfig]:
     specs = {spec.name: spec for spec in cohorts}
     settings = {name: value for name, value in entry.items() if name != "cohort"}
+    settings["values"] = tuple(settings.get("values", ()))
     return specs[entry["cohort"]], SweepConfig(**settings)
 
 

@@ -19,12 +19,19 @@ FORMATS = (".png", ".svg", ".pdf")
 
 def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
     """A figure of this size in inches, drawn without a display."""
+    figure, [axes] = new_row(1, width, height)
+    return figure, axes
+
+
+def new_row(panels: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    """A figure of several panels of this size, side by side."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.add_subplot()
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+    figure = Figure(figsize=(width * panels, height), layout="constrained")
+    row = list(figure.subplots(1, panels, squeeze=False)[0])
+    for axes in row:
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, row
 
 
 def check_format(path: str | os.PathLike[str]) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 
 from dx2px.cohort import KindSummary, Summary
-from dx2px.report.figures import BLUE, ORANGE, new_figure, save_figure
+from dx2px.report.figures import BLUE, ORANGE, new_figure, new_row, save_figure
 
 
 def save_histograms(summary: Summary, path: str | os.PathLike[str], title: str | None = None) -> None:
@@ -18,12 +18,8 @@ def save_histograms(summary: Summary, path: str | os.PathLike[str], title: str |
 
 def save_histogram_row(summaries: Mapping[str, Summary], path: str | os.PathLike[str]) -> None:
     """Several cohorts side by side, under their names."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.4 * len(summaries), 3.4), layout="constrained")
-    panels = figure.subplots(1, len(summaries), squeeze=False)[0]
+    figure, panels = new_row(len(summaries), width=4.4, height=3.4)
     for axes, (name, summary) in zip(panels, summaries.items(), strict=True):
-        axes.spines[["top", "right"]].set_visible(False)
         _draw(axes, summary, f"{name}: {summary.stays:,} stays")
     save_figure(figure, path)
 

@@ -144,12 +144,12 @@ def test_two_benchmarks_cannot_write_into_one_folder(tmp_path: Path) -> None:
 
 
 def test_the_values_of_a_sweep_share_a_folder(tmp_path: Path, keep: Keep) -> None:
-    planned = plan_sweep(COHORT, SweepConfig("alpha", values=(0.1, 1), run_folds=2), tmp_path)
+    planned = plan_sweep(COHORT, SweepConfig("alpha", values=(0.01, 1), run_folds=2), tmp_path)
     for seconds, jobs in enumerate(planned.values()):
         for job in jobs:
             keep(job, fit_seconds=float(seconds))
     runs = pq.read_table(tmp_path / "runs.parquet")
-    assert runs["setting.alpha"].to_pylist() == [0.1, 1.0, 0.1, 1.0]
+    assert runs["setting.alpha"].to_pylist() == [0.01, 1.0, 0.01, 1.0]
     assert runs["fold"].to_pylist() == [0, 0, 1, 1]
     as_typed = planned[1][0]
     assert replace(as_typed, model={"alpha": 1.0}).result() == as_typed.result(), (

@@ -12,6 +12,8 @@ from dx2px.lab.benchmark.page import page
 from dx2px.lab.benchmark.sweep_figure import save_sweep, sweep_markdown
 from dx2px.storage import write_text
 
+Planned = Mapping[float, Sequence[Job]]  # a sweep on one cohort: the jobs of each value
+
 
 def write_benchmark(
     jobs: Sequence[Job], out: Path, against: str, published: Published | None = None
@@ -29,10 +31,16 @@ def write_benchmark(
     return rows
 
 
-def write_sweep(setting: str, planned: Mapping[float, Sequence[Job]], out: Path) -> dict[float, Row]:
-    """Table and figure of a sweep; returns the row of each value, none where no run is kept."""
-    rows = {value: found[0] for value, jobs in planned.items() if (found := rows_of(jobs))}
-    if rows:
-        write_text(out / f"{setting}.md", sweep_markdown(setting, rows))
-        save_sweep(setting, rows, out / f"{setting}.png")
-    return rows
+def write_sweeps(setting: str, planned: Sequence[Planned], out: Path) -> list[dict[float, Row]]:
+    """Table and figure of the sweeps over a setting, one per cohort; returns those that have kept runs."""
+    sweeps = rows_of_sweeps(planned)
+    if sweeps:
+        write_text(out / f"{setting}.md", sweep_markdown(setting, sweeps))
+        save_sweep(setting, sweeps, out / f"{setting}.png")
+    return sweeps
+
+
+def rows_of_sweeps(planned: Sequence[Planned]) -> list[dict[float, Row]]:
+    """Of each sweep that has kept runs, the row of each value."""
+    sweeps = ({value: found[0] for value, jobs in one.items() if (found := rows_of(jobs))} for one in planned)
+    return [rows for rows in sweeps if rows]

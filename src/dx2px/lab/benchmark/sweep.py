@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from dx2px.errors import InputError
 from dx2px.lab.benchmark.plan import BenchmarkConfig, CohortId, Job, plan
+from dx2px.lab.benchmark.settings import configured
 from dx2px.methods import learner_class
 
 GRIDS: Mapping[str, tuple[float, ...]] = MappingProxyType(
@@ -39,11 +40,14 @@ class SweepConfig:
 
 
 def plan_sweep(cohort: Path | CohortId, config: SweepConfig, out: Path) -> dict[float, list[Job]]:
-    """The jobs of each value; one folder keeps them all."""
+    """The jobs of each value; one folder keeps them all.
+
+    Where the value is the method's own, the run is the one with nothing changed: sweeps over other settings share it.
+    """
+    usual = configured(config.method, {}, seed=0, stays=0)["model"][config.over]
     planned = {}
     for value in config.grid:
-        benchmark = BenchmarkConfig(
-            (config.method,), config.folds, config.run_folds, model={config.over: value}
-        )
+        model = {} if value == usual else {config.over: value}
+        benchmark = BenchmarkConfig((config.method,), config.folds, config.run_folds, model=model)
         planned[value] = plan([cohort], benchmark, out)
     return planned

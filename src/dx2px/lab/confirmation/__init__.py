@@ -2,13 +2,13 @@
 
 from dx2px.lab.confirmation.measures import Asked, Confirmed, confirmed
 from dx2px.lab.confirmation.records import check_first, keep_once, provenance, record_file
-from dx2px.lab.confirmation.tables import confirmation_markdown, record_markdown
+from dx2px.lab.confirmation.tables import confirmation_blocks, record_markdown
 
 __all__ = [
     "Asked",
     "Confirmed",
     "check_first",
-    "confirmation_markdown",
+    "confirmation_blocks",
     "confirmed",
     "keep_once",
     "provenance",

@@ -14,19 +14,22 @@ from dx2px.version import __version__
 NOT_YET = "The confirmation is made once per release and has not been run for this version yet.\n"
 
 
-def confirmation_markdown(folder: Path, version: str = __version__) -> str:
-    """The newest confirmation; if it is not of this version, a sentence says so first."""
+def confirmation_blocks(folder: Path, version: str = __version__) -> dict[str, str]:
+    """The newest confirmation, in short and in detail; if it is not of this version, a sentence says so first."""
     records = read_records(folder)
     own = [record for record in records if record["version"] == version]
-    if own:
-        return record_markdown(own[0])
-    return NOT_YET + (f"\n{record_markdown(records[0])}" if records else "")
+    before = [] if own else [NOT_YET]
+    newest = (own or records)[:1]
+    made = {"confirmation": SHORT, "confirmation details": DETAIL}
+    return {
+        name: "\n".join([*before, *(part(record) for record in newest for part in parts)])
+        for name, parts in made.items()
+    }
 
 
 def record_markdown(record: Mapping[str, Any]) -> str:
     """What was measured on, then ranking and completion, differences, probabilities, alternatives."""
-    parts = (_heading, _ranking, _differences, _probabilities, _alternatives)
-    return "\n".join(part(record) for part in parts)
+    return "\n".join(part(record) for part in (*SHORT, *DETAIL))
 
 
 def _heading(record: Mapping[str, Any]) -> str:
@@ -125,3 +128,7 @@ def _alternatives(record: Mapping[str, Any]) -> str:
 
 def _interval(found: Mapping[str, float], form: str = ".1f") -> str:
     return f"{found['value']:{form}} ({found['low']:{form}} to {found['high']:{form}})"
+
+
+SHORT = (_heading, _ranking)
+DETAIL = (_differences, _probabilities, _alternatives)
