@@ -11,6 +11,7 @@ TABLES = {
     "headings": (("system", "code", "title"), 2),
     "heading_words": (("role", "word"), 2),
     "everyday_words": (("phrases", "codes"), 1),
+    "family_titles": (("family", "title"), 1),
     "nearest": (("category", "nearest"), 1),
     "pcs_axes": (("sections", "fourth", "fifth", "sixth", "seventh"), 1),
     "pcs_sections": (("section", "title"), 1),

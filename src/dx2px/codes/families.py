@@ -116,7 +116,7 @@ def counts_as(code: str, family: str) -> bool:
 def narrowed(code: str, side: str) -> str | None:
     """The part of a family on one side, `right` or `left`; None if its codes do not differ in side."""
     listed = members(code)
-    chosen = [split(one)[1] for one in listed if _sides_of(one) == {side}]
+    chosen = [split(one)[1] for one in listed if sides_of(one) == {side}]
     if not chosen or len(chosen) == len(listed):
         return None
     kept = {one[:_PART] for one in chosen}
@@ -197,6 +197,7 @@ def without_side(title: str) -> str:
     return " ".join(word for word in title.split() if word.lower().strip(",") not in _SIDES)
 
 
-def _sides_of(code: str) -> set[str]:
+def sides_of(code: str) -> frozenset[str]:
+    """The sides that the title of a canonical code names."""
     words = {word.lower().strip(",") for word in dictionary(System.ICD10PCS)[split(code)[1]].split()}
-    return words & _SIDES
+    return _SIDES & words

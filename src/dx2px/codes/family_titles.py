@@ -1,89 +1,61 @@
-"""Titles of families of ICD-10-PCS codes, made from the titles of their codes.
+"""Titles of families of ICD-10-PCS codes.
 
-Every title is read as a sentence with the same places: what is done, with which thing, on which part, to where, with
-which device, by which approach. A family's title fills these places with the values that its codes have. A place with
-too many values gets what they have in common: the last words of the parts ("valves"), their body systems, a general
-word ("device"), or nothing. Sides, and approaches that leave none out, are not said.
+Those of the package's model that the rules would name clumsily have a title of their own (`data/family_titles.tsv`).
+Others are made from the titles of their codes, taken apart by `pcs_readings`: each place is filled with the values that
+the codes have. A place with too many values gets what they have in common: the last words of the parts ("valves"),
+their body systems, a general word ("device"), or nothing. Sides, and approaches that leave none out, are not said. A
+title that becomes too long for a table leaves out devices, then approaches, then says no more than the operation.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import cast
 
-from dx2px.codes.catalogue import dictionary
-from dx2px.codes.families import members, without_side
-from dx2px.codes.headings import pcs_body_systems, pcs_root_operations
-from dx2px.codes.systems import System
+from dx2px.codes.families import members, sides_of
+from dx2px.codes.headings import heading_title, pcs_body_systems, pcs_root_operations
+from dx2px.codes.pcs_readings import APPROACHES, THINGS, Reading, plain, read_title
+from dx2px.codes.tables import rows
 from dx2px.codes.text import split
 
-_APPROACHES = {
-    "Open Approach": "open",
-    "Percutaneous Approach": "percutaneous",
-    "Percutaneous Endoscopic Approach": "percutaneous endoscopic",
-    "External Approach": "external",
-    "Via Natural or Artificial Opening": "via opening",
-    "Via Natural or Artificial Opening Endoscopic": "via opening, endoscopic",
-    "Via Natural or Artificial Opening with Percutaneous Endoscopic Assistance": "via opening, assisted",
-}
-_APPROACH = re.compile(rf",? ({'|'.join(sorted(_APPROACHES, key=len, reverse=True))})(?:, (.*))?$")
-_THINGS = {  # what an operation handles, said in general
-    "Removal": "device",
-    "Insertion": "device",
-    "Revision": "device",
-    "Change": "device",
-    "Introduction": "substance",
-    "Transfusion": "other blood products",
-    "Extirpation": "matter",
-}
-_THING = re.compile(rf"({'|'.join(_THINGS)})(?: of)? (.+?) (from|into|in) (.+)")
-_BARE = "Bypass|Division|Map|Reattachment|Release|Repair|Reposition|Supplement|Transfer|Occlusion"
-_PLAIN = re.compile(
-    rf"(Control) Bleeding (in) (.+)|(Detachment) (at) (.+)|({_BARE}) (?:of )?(.+)|(.+ Treatment) of (.+)|(.+?) of (.+)"
-)
-_DESTINATION = re.compile(r"(.+?) ((?:to|from) .+?)((?: with | using ).*)?")
-_DEVICE = re.compile(r"(.+?) ((?:with|using) .+)")
 _ORIGIN = re.compile(r"\b(?:non)?autologous (?=tissue)|\bzooplastic (?=tissue)")
 _NAMED, _LONGEST = 4, 72  # alternatives that a title names, and their characters
 _ENDOSCOPIC = {"open", "percutaneous endoscopic", "via opening, endoscopic"}
 _VAGUE = frozenset({"treatment", "assessment"})  # endings that say too little alone
 _FEW = 3  # alternatives of an axis that is no body part
 _SYSTEMS = frozenset("0BCDX")  # sections whose body systems say where
-_LONG = 110  # characters, above which a title leaves out devices
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """The places of one title; an empty text is a place that it does not have."""
-
-    code: str
-    action: str
-    thing: str
-    joint: str  # the preposition before the part
-    part: str
-    detail: str  # of the part, after its comma
-    end: str  # where a bypass leads to, or comes from
-    device: str
-    device_detail: str
-    approach: str
-    qualifier: str
+_LONG = 90  # characters of a title, at most
+_PART = 4  # places of a pattern, up to the body part
 
 
 @lru_cache(maxsize=1 << 12)
 def family_title(code: str) -> str | None:
     """What the titles of a family's codes share: "Replacement of knee joint"; None if it has no listed code."""
-    readings = [_read(split(one)[1]) for one in members(code)]
-    if not readings:
+    system, bare = split(code)
+    if written := _written().get(bare):
+        return written
+    codes = members(code)
+    if not codes:
         return None
-    whole = all(len(re.sub(r"\[\w+\]", "x", part)) <= 4 for part in split(code)[1].split("+"))
-    title = _title(readings, devices=not whole, approaches=not whole)
-    if len(title) > _LONG:
-        title = _title(readings, devices=False, approaches=not whole)
-    return title[:1].upper() + title[1:]
+    sided = len({sides_of(one) for one in codes}) == 1
+    readings = [read_title(split(one)[1], sided) for one in codes]
+    fitting = (title for title in _titles(bare, readings) if len(title) <= _LONG)
+    title = next(fitting, None) or heading_title(f"{system}:{bare[:3]}")
+    return title and title[:1].upper() + title[1:]
 
 
-def _title(readings: Sequence[_Reading], devices: bool, approaches: bool) -> str:
-    groups: dict[tuple[str, ...], list[_Reading]] = {}
+def _titles(bare: str, readings: Sequence[Reading]) -> Iterator[str]:
+    """The title, then shorter ones that say less."""
+    whole = all(len(re.sub(r"\[\w+\]", "x", part)) <= _PART for part in bare.split("+"))
+    yield _title(readings, devices=not whole, approaches=not whole)
+    yield _title(readings, devices=False, approaches=not whole)
+    yield _title(readings, devices=False, approaches=False)
+    systems = sorted({_body_system(one.code) for one in readings} - {""})
+    yield " of ".join(filter(None, [_or(sorted({_root(one.code) for one in readings})), _or(systems)]))
+
+
+def _title(readings: Sequence[Reading], devices: bool, approaches: bool) -> str:
+    groups: dict[tuple[str, ...], list[Reading]] = {}
     for one in readings:
         apart = one.action if _apart(one) else ""
         groups.setdefault((one.code[0], apart), []).append(one)
@@ -92,12 +64,12 @@ def _title(readings: Sequence[_Reading], devices: bool, approaches: bool) -> str
     return ", ".join(filter(None, [_or(list(clauses)), *(ends if approaches else [])]))
 
 
-def _apart(one: _Reading) -> bool:
+def _apart(one: Reading) -> bool:
     """Whether an operation cannot share a phrase with others: it has a thing, a preposition or an end of its own."""
     return bool((one.thing and one.action != "extirpation") or one.end or one.joint in ("in", "at"))
 
 
-def _clause(group: Sequence[_Reading], devices: bool) -> str:
+def _clause(group: Sequence[Reading], devices: bool) -> str:
     """Operations on parts: "Removal of device from heart", "Drainage or excision of liver with drainage device"."""
     actions = _actions(group)
     parts = _parts(group)
@@ -111,7 +83,7 @@ def _clause(group: Sequence[_Reading], devices: bool) -> str:
     )
 
 
-def _with_thing(actions: str, group: Sequence[_Reading], parts: str) -> str:
+def _with_thing(actions: str, group: Sequence[Reading], parts: str) -> str:
     first = group[0]
     if not first.joint:
         return f"{actions} of {parts}" if first.part and actions else actions or parts
@@ -120,17 +92,17 @@ def _with_thing(actions: str, group: Sequence[_Reading], parts: str) -> str:
     things = {one.thing for one in group}
     if not first.thing or (len({one.action for one in group}) > 1):
         return f"{actions} {first.joint if first.joint == 'at' else 'of'} {parts}"
-    general = _THINGS[first.action.capitalize()]
+    general = THINGS[first.action.capitalize()]
     thing = _shared(things) if len(things) <= _FEW else _ending(things) or _and_other(things, general)
     return f"{actions} of {thing} {first.joint} {parts}" if parts else f"{actions} of {thing}"
 
 
 def _and_other(things: set[str], general: str) -> str:
     """A general word; blood products differ too much for one."""
-    return f"{_or([*sorted(things, key=len)[:2], general])}" if general.startswith("other") else general
+    return f"{_or([*_shortest(things), general])}" if general.startswith("other") else general
 
 
-def _actions(group: Sequence[_Reading]) -> str:
+def _actions(group: Sequence[Reading]) -> str:
     """The operations by name; where they are many, by what the third character says."""
     names = {one.action for one in group} - {""}
     if len(names) > _NAMED or (names and any(not one.action for one in group)):
@@ -138,7 +110,7 @@ def _actions(group: Sequence[_Reading]) -> str:
     return _or(sorted(names)[:_NAMED])
 
 
-def _parts(group: Sequence[_Reading]) -> str:
+def _parts(group: Sequence[Reading]) -> str:
     """The body parts by name, or what they have in common; then what all of them are completed by."""
     parts = {one.part for one in group if one.part}
     details = _few({one.detail for one in group})
@@ -148,7 +120,7 @@ def _parts(group: Sequence[_Reading]) -> str:
     return ", ".join(filter(None, [named, details]))
 
 
-def _in_common(group: Sequence[_Reading], parts: set[str]) -> str:
+def _in_common(group: Sequence[Reading], parts: set[str]) -> str:
     systems = sorted({_body_system(one.code) for one in group} - {""})
     ending = _plural(_ending(parts))
     if ending and ending not in _VAGUE and not any(ending in system for system in systems):
@@ -157,10 +129,10 @@ def _in_common(group: Sequence[_Reading], parts: set[str]) -> str:
         return _or(systems if len(systems) <= _NAMED else [*systems[: _NAMED - 1], "other systems"])
     if not group[0].action:
         return _or(sorted({_root(one.code) for one in group}))
-    return _or([*sorted(parts, key=len)[:2], "others"])
+    return _or([*_shortest(parts), "others"])
 
 
-def _devices(group: Sequence[_Reading]) -> str:
+def _devices(group: Sequence[Reading]) -> str:
     """The devices; of tissue, not where it comes from if that differs."""
     devices = {one.device for one in group}
     if "" in devices:
@@ -188,8 +160,8 @@ def _approach(texts: set[str]) -> str:
         return "open or endoscopic approach" if "open" in texts else "endoscopic approach"
     if {"percutaneous", "percutaneous endoscopic"} <= texts:
         texts = texts - {"percutaneous endoscopic"}
-    by_incision = [one for one in _APPROACHES.values() if one in texts and "via" not in one]
-    openings = [one for one in _APPROACHES.values() if one in texts and "via" in one]
+    by_incision = [one for one in APPROACHES.values() if one in texts and "via" not in one]
+    openings = [one for one in APPROACHES.values() if one in texts and "via" in one]
     said = [f"{_or(by_incision)} approach"] if by_incision else []
     return _or([*said, *([_opening(openings)] if openings else [])])
 
@@ -250,6 +222,11 @@ _COUNTED = (
 )
 
 
+def _shortest(texts: set[str]) -> list[str]:
+    """Two examples."""
+    return sorted(texts, key=lambda text: (len(text), text))[:2]
+
+
 def _or(texts: Sequence[str]) -> str:
     return f"{', '.join(texts[:-1])} or {texts[-1]}" if len(texts) > 1 else "".join(texts)
 
@@ -263,46 +240,10 @@ def _body_system(code: str) -> str:
 
 
 def _root(code: str) -> str:
-    return _plain(pcs_root_operations(code[0]).get(code[2], ""))
+    return plain(pcs_root_operations(code[0]).get(code[2], ""))
 
 
-@lru_cache(maxsize=1 << 16)
-def _read(code: str) -> _Reading:
-    text = without_side(dictionary(System.ICD10PCS)[code]).replace("Opening With", "Opening with")
-    approach = qualifier = ""
-    if found := _APPROACH.search(text):
-        approach, qualifier = _APPROACHES[found[1]], found[2] or ""
-        text = text[: found.start()]
-    action, thing, joint, rest = _action(text)
-    rest, end, device = _ends(action, rest)
-    part, _, detail = rest.removeprefix("and ").partition(", ")
-    device, _, device_detail = device.partition(", ")
-    read = (action, thing, joint, part, detail, end, device, device_detail)
-    return _Reading(code, *map(_plain, (*read, approach, qualifier)))
-
-
-def _action(text: str) -> tuple[str, str, str, str]:
-    """What is done, to which thing, the preposition, and the rest."""
-    if found := _THING.fullmatch(text):
-        return found[1], found[2], found[3], found[4]
-    if found := _PLAIN.fullmatch(text):
-        action, joint, rest = ([one for one in found.groups() if one is not None] + [""])[:3]
-        return (action, "", joint, rest) if rest else (action, "", "", joint)
-    return "", "", "", text
-
-
-def _ends(action: str, rest: str) -> tuple[str, str, str]:
-    """The part, where a bypass ends, and the device."""
-    end = ""
-    if action == "Bypass" and (found := _DESTINATION.fullmatch(rest)):
-        rest, end = found[1] + (found[3] or ""), found[2]
-    if (action or " using " in rest) and (found := _DEVICE.fullmatch(rest)):
-        return found[1], end, found[2]
-    return rest, end, ""
-
-
-def _plain(text: str) -> str:
-    """In lower case but for abbreviations."""
-    return " ".join(
-        word if any(mark.isupper() for mark in word[1:]) else word.lower() for word in text.split()
-    )
+@cache
+def _written() -> Mapping[str, str]:
+    """The titles that were written by hand, by bare family."""
+    return dict(cast("Iterable[tuple[str, str]]", rows("family_titles")))

@@ -33,9 +33,9 @@ _ONE_SIDE = re.compile(r"\b(?:left|right)\b", re.IGNORECASE)  # a heading of ICD
 def heading_title(heading: str) -> str | None:
     """The title of a canonical heading; None where no table has it and its codes' titles do not reveal it."""
     system, bare = split(heading)
-    if system is System.ICD10PCS and len(bare) < 4:
-        return _pcs_title(bare)
-    return _written_titles(system).get(bare) or _derived_title(bare, system)
+    if written := _written_titles(system).get(bare):
+        return written
+    return _pcs_title(bare) if system is System.ICD10PCS and len(bare) < 4 else _derived_title(bare, system)
 
 
 def _pcs_title(bare: str) -> str | None:
