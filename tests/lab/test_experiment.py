@@ -69,6 +69,12 @@ def test_a_tuned_row_tries_first_and_then_runs_every_fold_with_what_validation_c
     kept = {job.id for job in experiment.trial_jobs("g", Path("c"), tmp_path)} | {tuned[0].id}
     assert kept == tuned[0].store.records().keys()
 
+    file.write_text(file.read_text() + 'run_folds = { "*" = 2, "bpr, tuned" = 0 }\n')
+    fewer = load_experiment(file)
+    assert not fewer.trial_jobs("g", Path("c"), tmp_path)
+    rows = [(job.row, job.split.fold) for job in fewer.jobs("g", Path("c"), tmp_path)]
+    assert rows == [(method, fold) for fold in range(2) for method in ("popularity", "bpr")]
+
 
 @pytest.mark.parametrize(
     ("text", "sentence"),

@@ -28,11 +28,16 @@ class CohortSpec:
     file: str | None = None  # of NHDS, inside the folder of the data
     min_count: int = 1
     preset: str | None = None
-    run_folds: Mapping[str, int] = field(default_factory=dict)  # rows of tables that have fewer folds here
+    # Rows of tables that have fewer folds here; under "*", the folds of all that are not named.
+    run_folds: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if (self.file is None) == (self.preset is None):
             raise InputError(f"The cohort {self.name} needs either a file or a preset.")
+
+    def folds_of(self, row: str, usual: int) -> int:
+        """How many folds a row of tables has here."""
+        return self.run_folds.get(row, self.run_folds.get("*", usual))
 
     def at(self, folder: Path) -> Path:
         """Where the cohort file lies once it is made."""
@@ -82,7 +87,8 @@ class Experiment:
         return [row for spec in self._of(group) for row in self._tuned(spec, cohorts, results)]
 
     def _tuned(self, spec: CohortSpec, cohorts: Path, results: Path) -> list[TunedRow]:
-        return [TunedRow(_id(spec, cohorts), method, self.config, results / TUNED) for method in self.tuned]
+        rows = [TunedRow(_id(spec, cohorts), method, self.config, results / TUNED) for method in self.tuned]
+        return [row for row in rows if spec.folds_of(row.name, self.config.folds)]
 
     def _of(self, group: str) -> list[CohortSpec]:
         return [spec for spec in self.cohorts if spec.group == group]
@@ -95,7 +101,7 @@ class Experiment:
             plans.append(plan([cohort], config, out))
         plans += [row.folds() for row in self._tuned(spec, cohorts, results)]
         for job in (job for jobs in plans for job in jobs):
-            if job.split.fold < spec.run_folds.get(job.row, self.config.folds):
+            if job.split.fold < spec.folds_of(job.row, self.config.folds):
                 yield job
 
     def sweep_jobs(self, cohorts: Path, results: Path) -> dict[str, list[dict[float, list[Job]]]]:

@@ -30,6 +30,11 @@ class TunedRow:
         self.waiting = trial
 
     @property
+    def name(self) -> str:
+        """What the row is called in tables."""
+        return f"{self.method}, {TUNED}"
+
+    @property
     def chosen(self) -> Trial | None:
         """The settings that the trials led to; None as long as one is waiting."""
         return best_trial(self.known) if self.waiting is None else None
@@ -55,7 +60,7 @@ def tuned_markdown(tuned: Sequence[TunedRow], rows: Sequence[Row]) -> str:
     found = {(row.cohort, row.method): row for row in rows}
     lines = []
     for one in tuned:
-        after = found.get((one.cohort.name, f"{one.method}, {TUNED}"))
+        after = found.get((one.cohort.name, one.name))
         if one.chosen is not None and after is not None:
             before = found[one.cohort.name, one.method]
             gain = f"{one.known[one.chosen] - next(iter(one.known.values())):+.1f}"
