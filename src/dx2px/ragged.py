@@ -44,6 +44,11 @@ class Ragged:
         values = np.concatenate(lists) if lists else np.empty(0, np.int32)
         return cls(offsets_of(lengths), values)
 
+    @classmethod
+    def of_one(cls, row: Sequence[int]) -> Ragged:
+        """A single row."""
+        return cls(np.array([0, len(row)], np.int64), np.array(row, np.int32))
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

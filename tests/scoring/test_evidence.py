@@ -75,6 +75,22 @@ def test_each_fact_becomes_a_row_and_what_is_missing_none(layout: EvidenceLayout
     assert titles(layout, rows, 2) == ["diagnosis 2", "age 0", "any stay"]
 
 
+def test_a_single_stay_has_the_same_rows(layout: EvidenceLayout) -> None:
+    rng = np.random.default_rng(0)
+    for plain in (layout, replace(layout, principal=False, admissions=())):
+        for _ in range(50):
+            highest = [3, len(plain.ages), 2, len(plain.admissions)]
+            facts = [
+                int(rng.integers(low, high))
+                for low, high in zip([OTHER, *[UNKNOWN] * 3], highest, strict=True)
+            ]
+            diagnoses, coded = rng.permutation(3)[: rng.integers(1, 4)], rng.permutation(3)[: rng.integers(3)]
+            known = Known(np.array([facts], np.int32), Ragged.from_lists([coded]))
+            whole = plain.rows(Ragged.from_lists([diagnoses]), known)
+            alone = plain.rows_of_stay(diagnoses.tolist(), tuple(facts), coded.tolist())
+            assert alone == whole[0].tolist()
+
+
 def test_diagnoses_alone_get_the_background(layout: EvidenceLayout) -> None:
     rows = layout.rows(FULL.diagnoses)
     assert [titles(layout, rows, stay)[-1] for stay in range(3)] == ["any stay"] * 3
@@ -85,6 +101,7 @@ def test_coded_procedures_are_rows_and_are_found_again(layout: EvidenceLayout) -
     rows = layout.rows(FULL.diagnoses, Known.nothing(3).with_coded(FULL.procedures))
     assert titles(layout, rows, 1) == ["diagnosis 1", "coded 1", "coded 0", "any stay"]
     stay, procedure = layout.coded_in(rows)
+    assert [len(found) for found in layout.coded_in(layout.rows(FULL.diagnoses))] == [0, 0]
     assert list(zip(stay.tolist(), procedure.tolist(), strict=True)) == [(0, 0), (1, 1), (1, 0), (2, 2)]
 
 

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dx2px.errors import ModelError
+from dx2px.scoring.alternatives import Alternatives
 from dx2px.scoring.calibration import Calibration
 from dx2px.scoring.folder import ModelFiles, config_file, halved, read_folder, write_folder
 from dx2px.scoring.head import LAYOUT, Head
@@ -64,6 +65,13 @@ def test_a_stay_has_the_same_probabilities_alone_among_others_and_place_by_place
     assert np.array_equal(whole, alone)
     places = rng.integers(0, procedures, (stays, 4))
     assert np.array_equal(stage.probability(scores, places), np.take_along_axis(whole, places, axis=1))
+    pairs = Alternatives(
+        [(0, one) for one in range(1, procedures)] + [(1, one) for one in range(2, procedures)]
+    )
+    stage = replace(stage, alternatives=pairs)
+    limited = np.take_along_axis(stage.probability(scores), places, axis=1)
+    one_by_one = [stage.probability(row[None], at[None])[0] for row, at in zip(scores, places, strict=True)]
+    assert np.array_equal(np.array(one_by_one).reshape(limited.shape), limited)
 
 
 @pytest.mark.parametrize("extreme", [1e4, 1e30])

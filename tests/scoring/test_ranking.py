@@ -37,3 +37,4 @@ def test_as_a_plain_sort_ranks(dtype: type[np.floating], columns: int, L: int) -
         cast = scores.astype(dtype)
         assert top_l(cast, L).tolist() == plain(cast, L)
         assert top_l(cast, L).dtype == np.int32
+        assert [top_l(row[None], L)[0].tolist() for row in cast] == plain(cast, L)

@@ -203,7 +203,7 @@ def test_a_blas_that_depends_on_the_place_multiplies_in_double_precision(
 ) -> None:
     rng = np.random.default_rng(0)
     right, left = rng.standard_normal((200, 75), np.float32), rng.standard_normal((37, 200), np.float32)
-    monkeypatch.setattr(segments, "_same_at_every_place", lambda strip: False)
+    monkeypatch.setattr(segments.Factor, "_same", lambda factor, height: False)
     exact = (left.astype(np.float64) @ right.astype(np.float64)).astype(np.float32)
     assert np.array_equal(left @ segments.Factor(right), exact)
 
@@ -227,6 +227,16 @@ def test_a_kept_stay_is_answered_like_a_new_one() -> None:
             first, (f(again) for f in (scorer.scores, scorer.significance, scorer.coupling)), strict=True
         ):
             np.testing.assert_array_equal(one, other)
+
+
+def test_a_stay_alone_is_answered_as_among_others_to_the_bit() -> None:
+    scorer, stays = coupling_scorer(50, 300, 200), random_stays(40, 50, 25)
+    scores, weights, plans = scorer.scores(stays), scorer.significance(stays), scorer.coupling(stays)
+    for row in range(len(stays)):
+        alone, span = Ragged.from_lists([stays[row]]), slice(*stays.offsets[row : row + 2])
+        np.testing.assert_array_equal(scorer.scores(alone)[0], scores[row])
+        np.testing.assert_array_equal(scorer.significance(alone), weights[span])
+        np.testing.assert_array_equal(scorer.coupling(alone), plans[span])
 
 
 def coupling_scorer(D: int = 5, P: int = 3, M: int = 4) -> CouplingScorer:

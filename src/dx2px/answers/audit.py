@@ -206,5 +206,5 @@ def _suggested(usual: Sequence[Reason], own: Mapping[str, str]) -> tuple[Reason,
 
 
 def _record(finding: Finding) -> dict[str, Any]:
-    reasons = {name: [asdict(one) for one in getattr(finding, name)] for name in ("because", "suggested")}
+    reasons = {name: [one.to_dict() for one in getattr(finding, name)] for name in ("because", "suggested")}
     return asdict(finding) | reasons

@@ -220,7 +220,7 @@ class Auditor:
             if name not in columns:
                 values = [getattr(one, name) for one in found]
                 if name in ("because", "suggested"):
-                    values = [[asdict(reason) for reason in reasons] for reasons in values]
+                    values = [[reason.to_dict() for reason in reasons] for reasons in values]
                 columns[name] = pa.array(values, schema.field(name).type)
         return pa.record_batch(columns, schema=schema)
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from dx2px.answers.lookup import Found, Lookup
 from dx2px.answers.results import EvidenceRow
 from dx2px.errors import InputError, ModelError
-from dx2px.ragged import Index, Ragged
+from dx2px.ragged import Index
 from dx2px.scoring.evidence import OLDEST as OLDEST
 from dx2px.scoring.evidence import SEX_WORDS, EvidenceLayout
-from dx2px.scoring.known import OTHER, UNKNOWN, Known
+from dx2px.scoring.known import OTHER, UNKNOWN
 
 
 class Facts(TypedDict, total=False):
@@ -49,16 +49,12 @@ class Told:
         """The coded procedures that the model knows, each once."""
         return list(dict.fromkeys(found.index for found in self.coded if found.index is not None))
 
-    def known(self, used: Sequence[Found]) -> Known:
-        """For one stay, with these diagnoses as its scorer's first rows, or as the model's own."""
+    def numbers(self, codes: Sequence[str], rows: Sequence[int]) -> tuple[int, int, int, int]:
+        """Principal diagnosis, age, sex and admission of a stay with these diagnoses, which are rows of its scorer."""
         principal = UNKNOWN
         if self.principal is not None:
-            own = all(found.index is not None for found in used)
-            places = [found.index if own else place for place, found in enumerate(used)]
-            match = [at for at, one in zip(places, used, strict=True) if one.code == self.principal.code]
-            principal = match[0] if match and match[0] is not None else OTHER
-        facts = np.array([[principal, self.age, self.sex, self.admission]], np.int32)
-        return Known(facts, Ragged.from_lists([self.known_codes]))
+            principal = dict(zip(codes, rows, strict=True)).get(self.principal.code, OTHER)
+        return principal, self.age, self.sex, self.admission
 
 
 NOTHING = Told()
@@ -108,6 +104,8 @@ def answer_rows(layout: EvidenceLayout | None, values: Index) -> tuple[NDArray[n
         return np.arange(len(values)), []
     principal, coded, _ = layout.starts
     rows = values.tolist()
+    if not any(principal <= row < coded for row in rows):
+        return np.arange(len(rows)), [row for row in rows if row >= coded]
     diagnoses = sum(row < principal for row in rows)
     place = [rows.index(row - principal) if principal <= row < coded else UNKNOWN for row in rows]
     place[:diagnoses] = range(diagnoses)
@@ -116,14 +114,16 @@ def answer_rows(layout: EvidenceLayout | None, values: Index) -> tuple[NDArray[n
     return np.array([next(places) if at == UNKNOWN else at for at in place]), further
 
 
-def evidence_row(layout: EvidenceLayout, row: int, procedures: Lookup) -> EvidenceRow:
-    """What a row after the diagnoses stands for; its significance is still to be filled in."""
+def evidence_row(
+    layout: EvidenceLayout, row: int, procedures: Lookup, significance: float = 0.0, stays: int | None = None
+) -> EvidenceRow:
+    """What a row after the diagnoses stands for."""
     _, coded, context = layout.starts
     if row < context:
         found = procedures.at(row - coded)
-        return EvidenceRow(found.code, "coded", found.title, 0.0)
+        return EvidenceRow(found.code, "coded", found.title, significance, stays=stays)
     about = layout.context_rows[row - context]
-    return EvidenceRow(about.name, about.kind, about.title, 0.0)
+    return EvidenceRow(about.name, about.kind, about.title, significance, stays=stays)
 
 
 def _tells(value: object) -> bool:

@@ -49,20 +49,20 @@ class Found:
         except CodeError:
             return self.code
 
-    @property
+    @cached_property
     def status(self) -> Status:
         if self.index is not None:
             return "known"
         return "unknown" if self.siblings is None else "backed-off"
 
-    @property
+    @cached_property
     def members(self) -> tuple[int, ...]:
         """The codes of the vocabulary that stand for this one: itself, its siblings, or none."""
         if self.index is not None:
             return (self.index,)
         return () if self.siblings is None else self.siblings.members
 
-    @property
+    @cached_property
     def stand_in(self) -> StandIn | None:
         """What stands in for the code, as answers show it."""
         if self.siblings is None:
@@ -114,7 +114,7 @@ class Lookup:
 
     def find_all(self, texts: Iterable[str]) -> list[Found]:
         """Every code once, in the order typed."""
-        return list(dict.fromkeys(self.find(text) for text in texts))
+        return each_once(map(self.find, texts))
 
     def written(self, text: str) -> str:
         """The code that a text writes, which may be a code of the family that it is found as."""
@@ -173,6 +173,11 @@ class Lookup:
             for table in {code[: self._TABLE] for code in members(one)}:
                 found.setdefault(table, []).append(one)
         return found
+
+
+def each_once(found: Iterable[Found]) -> list[Found]:
+    """Those of different codes, in their order."""
+    return list({one.code: one for one in found}.values())
 
 
 def ambiguous(text: str, codes: Sequence[str]) -> CodeError:

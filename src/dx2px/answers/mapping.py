@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dx2px.answers.lookup import Lookup
+from dx2px.answers.lookup import Found, Lookup, each_once
 from dx2px.answers.results import Mapped
 from dx2px.codes import Notation, equivalence, nearest, split
 from dx2px.errors import CodeError, OtherVersionError
@@ -71,23 +71,22 @@ def rewritten(code: str) -> str:
 
 def map_codes(
     texts: Sequence[str], lookup: Lookup, counts: Sequence[int] | None
-) -> tuple[list[str], tuple[Mapped, ...]]:
-    """The texts, with codes of a version that the model lacks replaced by their equivalents; and each mapping.
+) -> tuple[list[Found], tuple[Mapped, ...]]:
+    """What texts mean, each code once: those of a version that the model lacks as their equivalents; and each mapping.
 
     Of several alternatives the most frequent one in training is taken. A code without an equivalent stays as it is,
     and is then reported as unknown.
     """
-    put: list[str] = []
+    put: list[Found] = []
     mapped: list[Mapped] = []
-    for text in texts:
-        found = lookup.find(text)
+    for found in map(lookup.find, texts):
         if found.index is not None or not of_other_version(found.code, lookup):
-            put.append(text)
+            put.append(found)
             continue
         one = _mapped(found.code, lookup, counts)
         mapped.append(one)
-        put.extend(one.to or [found.code])
-    return put, tuple(dict.fromkeys(mapped))
+        put.extend(map(lookup.find, one.to or [found.code]))
+    return each_once(put), tuple(dict.fromkeys(mapped))
 
 
 def _mapped(code: str, lookup: Lookup, counts: Sequence[int] | None) -> Mapped:

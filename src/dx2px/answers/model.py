@@ -49,6 +49,9 @@ class Model:
     def __init__(self, files: ModelFiles) -> None:
         self.files = files
         self.scorer = files.scorer()
+        self.shown: dict[
+            str, results.Diagnosis
+        ] = {}  # what answers show of its diagnoses, each once asked about
         self.back_off = BackOff(files)
         try:
             self.diagnoses = Lookup(Vocabulary(files.diagnoses), "diagnosis", self.back_off)
@@ -173,9 +176,11 @@ class Model:
         cover, members = (None, None) if coverage is None else self._cover(stay, coverage)
         best = top_l(stay.scores[None, :], top if members is None else len(stay.scores))[0]
         best = best[np.isfinite(stay.scores[best])]  # coded ones come last
-        chosen = best if members is None else best[members[best]]
-        found = [self.procedures.at(index) for index in chosen.tolist()]
-        return self._explained(stay, found, plan, with_reasons, cover)
+        ranks = range(1, len(best) + 1) if members is None else (members[best].nonzero()[0] + 1).tolist()
+        found = [
+            self.procedures.at(index) for index in (best if members is None else best[members[best]]).tolist()
+        ]
+        return self._explained(stay, found, plan, with_reasons, cover, ranks)
 
     def unexplained(
         self,
@@ -187,7 +192,7 @@ class Model:
     ) -> results.Explanation:
         """An explanation with an empty plan, for codes none of which the model knows: it says what each code is."""
         asked, mapping, about = asked_of(self, codes, map, facts)
-        diagnoses = tuple(diagnosis_of(found, about) for found in asked)
+        diagnoses = tuple(diagnosis_of(self, found, about) for found in asked)
         evidence: tuple[results.EvidenceRow, ...] = ()
         if any(found.status != "unknown" for found in asked):
             stay = stay_of(self, codes, map, facts)
@@ -292,12 +297,13 @@ class Model:
         choice: PlanChoice,
         with_reasons: int | None,
         cover: results.Coverage | None = None,
+        ranks: Sequence[int] | None = None,
     ) -> results.Explanation:
         """The one way from a stay and a choice of procedures to an answer."""
         known = usable(self, asked, "procedure")
         first = known if with_reasons is None else known[:with_reasons]
         plan = plan_of(self.files, stay, [index for found in first for index in found.members], choice)
-        explained = {one.code: one for one in stay.explained(known, plan)}
+        explained = {one.code: one for one in stay.explained(known, plan, ranks)}
         answered = tuple(
             with_family(explained.get(found.code) or _unexplained(found), stay.diagnoses) for found in asked
         )
@@ -364,20 +370,20 @@ class Model:
         else:
             own = self.back_off.rows([found.code for found in used], [found.members for found in used])
             known, vectors, scorer = list(range(len(used))), own.arrays.get("U"), own.scorer()
-        layout = layout_of(scorer)
-        diagnoses = Ragged.from_lists([known])
-        told = None if about is NOTHING else about.known(used)
-        rows = diagnoses if layout is None else layout.rows(diagnoses, told)
-        return rows, scorer, vectors
+        if (layout := layout_of(scorer)) is not None:
+            facts = about.numbers([found.code for found in used], known)
+            known = layout.rows_of_stay(known, facts, about.known_codes)
+        return Ragged.of_one(known), scorer, vectors
 
     def _cover(self, stay: Stay, coverage: float) -> tuple[results.Coverage, NDArray[np.bool_]]:
         """What is promised, and which procedures keep the promise, (p,): the most probable ones."""
         calibration = self.files.calibration
-        if calibration is None or stay.probabilities is None:
+        if calibration is None:
             raise ModelError(
                 "This model has no calibration, so it cannot promise a coverage: train it again."
             )
-        members = calibration.members(stay.probabilities[None, :], coverage)[0] & np.isfinite(stay.scores)
+        likely = calibration.probability(stay.scores[None])
+        members = calibration.members(likely, coverage)[0] & np.isfinite(stay.scores)
         return results.Coverage(coverage, int(members.sum()), calibration.threshold(coverage)), members
 
     def _vectors(self, name: str) -> NDArray[np.float32]:

@@ -27,24 +27,21 @@ _PLURALS: dict[Kind, str] = {"diagnosis": "diagnoses", "procedure": "procedures"
 def stay_of(model: Model, codes: str | Sequence[str], map_: bool, facts: Facts) -> Stay:
     """The stay that a question is about, with its scores."""
     asked, mapping, about = asked_of(model, codes, map_, facts)
-    if len(about.known_codes) == len(model.files.procedures):
+    if about.coded and len(about.known_codes) == len(model.files.procedures):
         raise InputError("Every procedure that the model knows is coded already: nothing is left to find.")
     used = usable(model, asked, "diagnosis", mapping)
     rows, scorer, vectors = model.rows_of(used, about)
     place, further = answer_rows(layout := layout_of(scorer), rows.values)
     mu = merged(scorer.significance(rows).astype(np.float64), place)
     mu /= mu.sum()  # exactly 1 in double precision, as the transport needs it
-    weight = {found.code: share for found, share in zip(used, mu[: len(used)].tolist(), strict=True)}
-    counts = model.files.diagnosis_counts
+    shares = mu.tolist()
+    weight = dict(zip([found.code for found in used], shares, strict=False))
     diagnoses = tuple(
-        diagnosis_of(found, about, weight.get(found.code, 0.0), mapping, _stays(counts, found))
-        for found in asked
+        [diagnosis_of(model, one, about, mapping).weighing(weight.get(one.code, 0.0)) for one in asked]
     )
-    evidence = _evidence(model, layout, further, mu[len(used) :].tolist(), about)
-    scores = scorer.scores(rows)
-    probabilities = model.probabilities(scores)
-    likely = None if probabilities is None else probabilities[0]
-    rest = scorer, rows, place, vectors, mu, scores[0], likely, mapping
+    evidence = _evidence(model, layout, further, shares[len(used) :], about)
+    scores = scorer.scores(rows)[0]
+    rest = scorer, rows, place, vectors, mu, scores, model.files.calibration, mapping
     return Stay(diagnoses, tuple(weight), evidence, *rest)
 
 
@@ -53,12 +50,10 @@ def asked_of(
 ) -> tuple[list[Found], tuple[results.Mapped, ...], Told]:
     """The diagnoses, the principal one among them; how they were mapped; and what else was told."""
     about = model.told(facts)
-    codes, mapping = _mapped(model, listed(codes), map_)
-    asked = model.diagnoses.find_all(codes)
+    asked, mapping = _mapped(model, listed(codes), map_)
     if about.principal is None:
         return asked, mapping, about
-    put, own = _mapped(model, [about.principal.code], map_)
-    principal = model.diagnoses.find_all(put)
+    principal, own = _mapped(model, [about.principal.code], map_)
     listed_codes = {one.code for one in asked}
     unlisted = [one for one in principal if one.code not in listed_codes]
     mapping = tuple(dict.fromkeys((*own, *mapping)))
@@ -85,17 +80,19 @@ def usable(
 
 
 def diagnosis_of(
-    found: Found,
-    about: Told,
-    significance: float = 0.0,
-    mapping: tuple[results.Mapped, ...] = (),
-    stays: int | None = None,
+    model: Model, found: Found, about: Told, mapping: tuple[results.Mapped, ...] = ()
 ) -> results.Diagnosis:
-    """A diagnosis as an answer shows it."""
+    """A diagnosis as an answer shows it, but for its significance."""
+    principal = about.principal is not None and found.code == about.principal.code
+    plain = not principal and not mapping and found.index is not None
+    if plain and found.code in model.shown:
+        return model.shown[found.code]
     sources = tuple(one.code for one in mapping if found.code in one.to)
-    principal = found.code == about.principal_code
-    shown = found.code, found.title, significance, found.status, found.stand_in, sources
-    return results.Diagnosis(*shown, principal, stays)
+    shown = found.code, found.title, 0.0, found.status, found.stand_in, sources
+    made = results.Diagnosis(*shown, principal, _stays(model.files.diagnosis_counts, found))
+    if plain:
+        model.shown[found.code] = made
+    return made
 
 
 def listed(codes: str | Sequence[str]) -> Sequence[str]:
@@ -109,7 +106,7 @@ def shown(codes: Sequence[Found | str]) -> str:
     return ", ".join(texts) + (", …" if len(codes) > _NAMED else "")
 
 
-def _mapped(model: Model, codes: Sequence[str], map_: bool) -> tuple[list[str], tuple[results.Mapped, ...]]:
+def _mapped(model: Model, codes: Sequence[str], map_: bool) -> tuple[list[Found], tuple[results.Mapped, ...]]:
     put, mapping = map_codes(codes, model.diagnoses, model.files.diagnosis_counts)
     if mapping and not map_:
         own = Notation.of(model.files.diagnoses).name
@@ -125,11 +122,7 @@ def _evidence(
 ) -> tuple[results.EvidenceRow, ...]:
     """Evidence besides diagnoses: what has a row in the model, then coded procedures that it does not know."""
     found = [
-        replace(
-            evidence_row(layout, row, model.procedures),
-            significance=share,
-            stays=_coded_stays(model, row, layout),
-        )
+        evidence_row(layout, row, model.procedures, share, _coded_stays(model, row, layout))
         for row, share in zip(rows, shares, strict=True)
         if layout is not None
     ]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from importlib.resources import files
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 from dx2px.answers.families import Family
 from dx2px.answers.result_frames import neighbor_columns, plan_columns, procedure_columns
@@ -96,6 +96,12 @@ class Diagnosis:
     principal: bool = False
     stays: int | None = None  # training stays with it, or with what stands in for it; from 1 to 11 it says 11
 
+    def weighing(self, significance: float) -> Diagnosis:
+        """The same with another significance; in a third of the time that `replace` would take."""
+        same = object.__new__(Diagnosis)
+        same.__dict__.update(self.__dict__, significance=significance)
+        return same
+
     def to_dict(self) -> dict[str, Any]:
         record = dict(vars(self))
         del record["stand_in"], record["mapped_from"], record["principal"]
@@ -123,12 +129,14 @@ class EvidenceRow:
         return dict(vars(self))
 
 
-@dataclass(frozen=True)
-class Reason:
+class Reason(NamedTuple):
     """The share of a diagnosis, or of other evidence, in a procedure: its part of the procedure's mass in the plan."""
 
     code: str
     share: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"code": self.code, "share": self.share}
 
 
 @dataclass(frozen=True)
@@ -155,7 +163,7 @@ class Procedure:
         return self.rests_on is not None and self.rests_on < FEW
 
     def to_dict(self) -> dict[str, Any]:
-        record = {**vars(self), "because": [dict(vars(reason)) for reason in self.because]}
+        record = {**vars(self), "because": [reason.to_dict() for reason in self.because]}
         del record["family"]
         return record | ({"family": self.family.to_dict()} if self.family else {})
 

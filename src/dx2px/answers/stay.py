@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -16,6 +17,7 @@ from dx2px.answers.lookup import Found
 from dx2px.answers.results import Diagnosis, EvidenceRow, Mapped, Procedure, Reason
 from dx2px.errors import ModelError
 from dx2px.ragged import Ragged
+from dx2px.scoring.calibration import Calibration
 from dx2px.scoring.folder import ModelFiles
 from dx2px.scoring.methods import METHODS
 from dx2px.scoring.plans import Plan, PlanChoice, PlanKind
@@ -39,20 +41,29 @@ class Stay:
     vectors: NDArray[np.float32] | None  # of the codes
     mu: Doubles  # (n,)
     scores: NDArray[np.float32]  # (p,)
-    probabilities: Doubles | None  # (p,)
+    calibration: Calibration | None
     mapping: tuple[Mapped, ...]
 
-    def explained(self, known: Sequence[Found], plan: Plan) -> list[Procedure]:
+    def explained(
+        self, known: Sequence[Found], plan: Plan, ranks: Sequence[int] | None = None
+    ) -> list[Procedure]:
         """The procedures with their numbers; the first of them, the plan's columns, with their reasons."""
         chosen = np.array([found.index for found in known])
-        ranks = places(self.scores[None, :], np.zeros(len(chosen), np.int64), chosen).tolist()
+        if ranks is None:
+            ranks = places(self.scores[None, :], np.zeros(len(chosen), np.int64), chosen).tolist()
         scores = self.scores[chosen].tolist()
-        likely = [None] * len(chosen) if self.probabilities is None else self.probabilities[chosen].tolist()
+        likely = self._likely(chosen)
         reasons = self._reasons(plan.shares)
         reasons += [()] * (len(known) - len(reasons))
         support = self._support(reasons)
         numbers = zip(known, likely, scores, ranks, reasons, support, strict=True)
         return [Procedure(found.code, found.title, found.status, *rest) for found, *rest in numbers]
+
+    def _likely(self, chosen: NDArray[np.int64]) -> Sequence[float | None]:
+        if self.calibration is None:
+            return [None] * len(chosen)
+        found: list[float] = self.calibration.probability(self.scores[None], chosen[None])[0].tolist()
+        return found
 
     def _support(self, reasons: Sequence[Sequence[Reason]]) -> list[int | None]:
         """The number of training stays with each procedure's main reason, if that is a code."""
@@ -60,7 +71,7 @@ class Stay:
         stays |= {one.code: one.stays for one in self.evidence}
         return [stays.get(some[0].code) if some else None for some in reasons]
 
-    @property
+    @cached_property
     def further(self) -> tuple[str, ...]:
         """The evidence that counts besides the codes."""
         return tuple(row.code for row in self.evidence if row.status != "unknown")
@@ -71,12 +82,12 @@ class Stay:
 
     def _reasons(self, shares: Doubles) -> list[tuple[Reason, ...]]:
         """The rows with their shares in each procedure, (n, l), the largest first."""
-        orders = np.argsort(-shares, axis=0, kind="stable").T.tolist()
-        columns = shares.T.tolist()
+        columns = shares.T  # (l, n)
+        orders = (-columns).argsort(axis=1, kind="stable").tolist()
         names = self.codes + self.further
         return [
-            tuple(Reason(names[i], column[i]) for i in order)
-            for order, column in zip(orders, columns, strict=True)
+            tuple([Reason._make((names[i], column[i])) for i in order])
+            for order, column in zip(orders, columns.tolist(), strict=True)
         ]
 
 
@@ -88,7 +99,7 @@ def plan_of(files: ModelFiles, stay: Stay, chosen: list[int], choice: PlanChoice
         scorer = cast(
             CouplingScores, stay.scorer
         )  # it explains so; asking a protocol costs as much as the plan
-        mass = stay.merged(scorer.coupling(stay.rows)[:, chosen])
+        mass = stay.merged(scorer.coupling(stay.rows).take(chosen, axis=1))
         return Plan(kind, files.method, *codes, mass, evidence=stay.further)
     if kind == "leave-one-out":
         shares = shares_of(

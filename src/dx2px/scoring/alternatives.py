@@ -9,7 +9,7 @@ Axes: i stays, p procedures, l procedures asked for, n pairs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -53,6 +53,15 @@ class Alternatives:
         at = np.minimum(np.searchsorted(self.columns, places), len(self.columns) - 1)
         divisors: Doubles = np.where(self.columns[at] == places, np.take_along_axis(sums, at, axis=1), 1.0)
         return p / divisors
+
+    def beside(self, procedures: Sequence[int]) -> set[int]:
+        """What some procedures exclude, but for themselves."""
+        partners = (self._partners[one] for one in procedures if one in self._partners)
+        return set[int]().union(*partners) - set(procedures)
+
+    def divisor(self, procedure: int, p: Mapping[int, float]) -> float:
+        """What `limited` divides a procedure's probability by, from its own and those of what it excludes."""
+        return max([1.0, *(p[procedure] + p[other] for other in self._partners.get(procedure, ()))])
 
     def groups(self, procedures: Sequence[int]) -> list[tuple[int, ...]]:
         """Those of some procedures that exclude each other, pair by pair; each is in one group at most.

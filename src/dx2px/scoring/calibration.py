@@ -60,9 +60,11 @@ class Curve:
     def __call__(self, values: Doubles) -> Doubles:
         out: Doubles = np.interp(values, self.x, self.y)
         first, last = self._ends
-        if (above := values > self.x[-1]).any():
+        if values.max(initial=-np.inf) > self.x[-1]:
+            above = values > self.x[-1]
             out[above] += _flattening((values[above] - self.x[-1]) * last[0], last[1])
-        if (below := values < self.x[0]).any():
+        if values.min(initial=np.inf) < self.x[0]:
+            below = values < self.x[0]
             out[below] -= _flattening((self.x[0] - values[below]) * first[0], first[1])
         return out
 
@@ -102,6 +104,8 @@ class Calibration:
         """
         out = _out(scores)
         eta = self.pooled(scores, out, places if self.head is None and out is None else None)
+        if places is not None and len(places) == 1 and len(self.alternatives):
+            return self._of_one(eta, out, places[0].tolist())
         p = self._probability(eta, out, places)
         if not len(self.alternatives):
             return p
@@ -152,6 +156,13 @@ class Calibration:
         p = sigmoid(self._completed(eta if self.head is None else self.head.log_odds(eta), out))
         p[out] = 0.0
         return p if places is None else np.take_along_axis(p, places, axis=1)
+
+    def _of_one(self, eta: Doubles, out: NDArray[np.bool_] | None, places: list[int]) -> Doubles:
+        """Of a single stay, (1, l): what the places exclude is few, and all that matters besides them."""
+        asked = [*places, *self.alternatives.beside(places)]
+        p = self._probability(eta, out, np.array([asked]))
+        known = dict(zip(asked, p[0].tolist(), strict=True))
+        return p[:, : len(places)] / [self.alternatives.divisor(place, known) for place in places]
 
     def _completed(self, z: Doubles, out: NDArray[np.bool_]) -> Doubles:
         """Log odds, (i, p), corrected in the stays in which some procedures are coded."""
@@ -271,8 +282,10 @@ def combined(f: Doubles, stay: Doubles, weights: Doubles) -> Doubles:
 
 def context(f: Doubles) -> Doubles:
     """What the scores of a stay say together: log of the expected number of procedures, the highest score, and 1."""
-    expected = np.log(sigmoid(f).sum(axis=1))
-    return np.stack([expected, f.max(axis=1), np.ones(len(f))], axis=1)  # (i, 3)
+    found = np.ones((len(f), 3))
+    np.log(sigmoid(f).sum(axis=1), out=found[:, 0])
+    f.max(axis=1, out=found[:, 1])
+    return found
 
 
 def sigmoid(x: Doubles) -> Doubles:
@@ -296,7 +309,7 @@ def _flattening(rise: Doubles, limit: float) -> Doubles:
 
 def _out(scores: NDArray[Any]) -> NDArray[np.bool_] | None:
     """Which procedures are out of the question, (i, p); None if none is."""
-    return np.isneginf(scores) if scores.size and np.isneginf(scores.min()) else None
+    return np.isneginf(scores) if scores.size and scores.min() == -np.inf else None
 
 
 def _completion(record: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Completion | None:

@@ -102,13 +102,13 @@ class EvidenceLayout:
         """What a model's settings keep; the rest follows from its arrays."""
         return {"ages": list(self.ages), "admissions": list(self.admissions)}
 
-    @property
+    @cached_property
     def starts(self) -> tuple[int, int, int]:
         """Where the rows of principal diagnoses, coded procedures and context begin."""
         coded = self.diagnoses * (2 if self.principal else 1)
         return self.diagnoses, coded, coded + self.procedures
 
-    @property
+    @cached_property
     def context(self) -> int:
         """Number of context rows."""
         return _PEOPLE + (len(self.ages) + 1) * (len(SEXES) + 1) - 1 + len(self.admissions)
@@ -171,14 +171,31 @@ class EvidenceLayout:
                 parts.append(_present(first, principal))
                 parts.append(_present(np.where(first == OTHER, _OTHER_PRINCIPAL, UNKNOWN), context))
             parts.append((known.coded.row_of_entry, known.coded.values + coded))
-            people = (age + 1) * (len(SEXES) + 1) + sex + 1  # 0: neither is known
-            parts.append(_present(people - 1, context + _PEOPLE))
+            parts.append(_present(_person(age, sex) - 1, context + _PEOPLE))
             parts.append(_present(admission, self.size - len(self.admissions)))
         every = np.arange(len(diagnoses))
         parts.append((every, np.full(len(every), self.background)))
         stay, row = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.argsort(stay, kind="stable")
         return Ragged(offsets_of(np.bincount(stay, minlength=len(every))), row[order])
+
+    def rows_of_stay(
+        self, diagnoses: Sequence[int], facts: tuple[int, int, int, int], coded: Sequence[int]
+    ) -> list[int]:
+        """What `rows` gives, for a single stay: its principal diagnosis, age band, sex and admission are numbers."""
+        start, coded_start, context = self.starts
+        principal, age, sex, admission = facts
+        found = [*diagnoses]
+        if self.principal and principal >= 0:
+            found.append(start + principal)
+        if self.principal and principal == OTHER:
+            found.append(context + _OTHER_PRINCIPAL)
+        found += [coded_start + one for one in coded]
+        if person := _person(age, sex):
+            found.append(context + _PEOPLE + person - 1)
+        if admission >= 0:
+            found.append(self.size - len(self.admissions) + admission)
+        return [*found, self.background]
 
     def with_coded(self, rows: Ragged, coded: Ragged) -> Ragged:
         """The rows of each stay, and after them those of the procedures that are coded already."""
@@ -187,7 +204,9 @@ class EvidenceLayout:
     def coded_in(self, rows: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Which procedures are coded already in which of these stays: places of stays, and procedures."""
         _, coded, context = self.starts
-        mine = np.flatnonzero((rows.values >= coded) & (rows.values < context))
+        mine = ((rows.values >= coded) & (rows.values < context)).nonzero()[0]
+        if not len(mine):
+            return mine, mine
         stay = np.searchsorted(rows.offsets, mine, side="right") - 1
         return stay, rows.values[mine].astype(np.int64) - coded
 
@@ -196,6 +215,11 @@ def layout_of(scorer: Scorer) -> EvidenceLayout | None:
     """The rows that a scorer takes, or None if it takes only diagnoses: then it has no `layout`, or None as such."""
     layout: EvidenceLayout | None = getattr(scorer, "layout", None)
     return layout
+
+
+def _person(age: Any, sex: Any) -> Any:
+    """The place among the rows of persons, from 1; 0 if neither age nor sex is known."""
+    return (age + 1) * (len(SEXES) + 1) + sex + 1
 
 
 def _settings(found: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:

@@ -76,6 +76,9 @@ class Head:
         factors = np.tanh(_roots(eta) @ self._factor).astype(np.float64)  # (i, f)
         if places is None:
             k, a, q, chosen = self.k, self.a, self._turned, eta
+        elif len(places) == 1:  # as below, in fewer steps
+            at = places[0]
+            k, a, q, chosen = self.k[at], self.a[at], self._turned[:, at], eta[:, at]
         else:
             k, a, q = self.k[places], self.a[places], factors_first(self.q[places])
             chosen = np.take_along_axis(eta, places, axis=1)

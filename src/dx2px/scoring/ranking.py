@@ -15,10 +15,20 @@ _INDEX_MASK = (1 << _INDEX_BITS) - 1
 def top_l(scores: NDArray[Any], L: int) -> NDArray[np.int32]:
     """Indices of the L highest scores of each row, or of all if there are fewer; scores must not be NaN."""
     L = min(L, scores.shape[1])
+    if len(scores) == 1 and L > 0:
+        return _top_of_one(scores[0], L)
     if scores.dtype == np.float32:
         return _top_of_singles(scores, L)
     order = np.argsort(-scores.astype(np.float64, copy=False), axis=1, kind="stable")
     return order[:, :L].astype(np.int32)  # (n, l)
+
+
+def _top_of_one(scores: NDArray[Any], L: int) -> NDArray[np.int32]:
+    """The same for a single row: only entries that reach the last of the best are put in order."""
+    least = np.partition(scores, len(scores) - L)[len(scores) - L]
+    reach = (scores >= least).nonzero()[0]
+    best: NDArray[np.int64] = reach[(-scores[reach]).argsort(kind="stable")[:L]]
+    return best[None].astype(np.int32)
 
 
 def _top_of_singles(scores: NDArray[np.float32], L: int) -> NDArray[np.int32]:

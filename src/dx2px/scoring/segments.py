@@ -25,6 +25,7 @@ Arrays = Mapping[str, NDArray[np.float32]]  # of a model, by name
 _ONE_THREAD = 262_144
 _NORM_FLOOR = 1e-12  # keeps a zero vector at zero
 _TILE_ROWS = 16  # rows of a product, and what its columns are a multiple of: BLAS is fast at this shape
+_LOW = (2, 4, 8, 12)  # rows of a last product that has no more, where BLAS gives them the same numbers
 
 
 def shares(positive: Floats, rows: Ragged) -> Floats:
@@ -157,7 +158,8 @@ class Factor:
 
     BLAS sums in another order near the edges of a matrix. With products of one shape, the last one filled up, a row's
     result is the same, to the bit, wherever it stands and whatever the rows beside it. Where a trial shows that it is
-    not, products are summed in double precision and rounded once.
+    not, products are summed in double precision and rounded once. Where another trial shows that lower products give
+    the same numbers, the last rows are filled up to one of those: a single stay has few rows.
     """
 
     def __init__(self, right: Floats) -> None:
@@ -167,37 +169,39 @@ class Factor:
             np.ascontiguousarray(right[:, at : at + self._width], np.float32)
             for at in range(0, right.shape[1], self._width)
         ]
-        if not all(_same_at_every_place(strip) for strip in self._strips):
+        self._heights = [height for height in _LOW if self._same(height)] + [_TILE_ROWS]
+        if not self._same(_TILE_ROWS):
             self._strips = [strip.astype(np.float64) for strip in self._strips]
+            self._heights = [_TILE_ROWS]
 
     def __rmatmul__(self, left: Floats) -> Floats:
-        count, rest = len(left), -len(left) % _TILE_ROWS
-        out = np.empty((count + rest, self.shape[1]), np.float32)
-        even = count - count % _TILE_ROWS
-        self._multiply(left[:even], out[:even])
+        rest = len(left) % _TILE_ROWS
+        even = len(left) - rest
+        height = next(height for height in self._heights if height >= rest) if rest else 0
+        out = np.empty((even + height, self.shape[1]), np.float32)
+        if even:
+            self._multiply(left[:even], out[:even], _TILE_ROWS)
         if rest:
-            last = np.zeros((_TILE_ROWS, self.shape[0]), np.float32)
-            last[: count - even] = left[even:]
-            self._multiply(last, out[even:])
-        return out[:count]
+            last = np.zeros((height, self.shape[0]), np.float32)
+            last[:rest] = left[even:]
+            self._multiply(last, out[even:], height)
+        return out[: len(left)]
 
-    def _multiply(self, left: Floats, out: Floats) -> None:
+    def _multiply(self, left: Floats, out: Floats, height: int) -> None:
         """Of any number of full tiles."""
-        tiles = left.reshape(-1, _TILE_ROWS, self.shape[0])
-        found = out.reshape(-1, _TILE_ROWS, self.shape[1])
+        tiles = left.reshape(-1, height, self.shape[0])
+        found = out.reshape(-1, height, self.shape[1])
         for place, strip in enumerate(self._strips):
             part = slice(place * self._width, (place + 1) * self._width)
             np.matmul(tiles, strip, out=found[:, :, part], casting="same_kind")
 
+    def _same(self, height: int) -> bool:
+        """Whether BLAS gives equal rows of a tile equal products, those of a full tile."""
+        rows = np.tile(np.cos(np.arange(self.shape[0], dtype=np.float32)), (_TILE_ROWS, 1))
+        return all(bool((rows[:height] @ strip == (rows @ strip)[0]).all()) for strip in self._strips)
+
     # Makes numpy leave `array @ factor` to us.
     __array_ufunc__ = None
-
-
-def _same_at_every_place(strip: Floats) -> bool:
-    """Whether BLAS gives equal rows of a tile equal products."""
-    rows = np.tile(np.cos(np.arange(len(strip), dtype=np.float32)), (_TILE_ROWS, 1))
-    product = rows @ strip
-    return bool((product == product[0]).all())
 
 
 def by_block(rows: Ragged, size: int, columns: int, scores: Callable[[Ragged], Floats]) -> Floats:
