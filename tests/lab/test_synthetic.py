@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from dx2px.lab.synthetic import (
     synthesize,
 )
 from dx2px.lab.synthetic.core import core_diagnoses, core_links, core_procedures
+from dx2px.lab.synthetic.sense import ADMISSIONS, ONE_OF, kinds, named
 from dx2px.lab.synthetic.stays import BLOCK
 from dx2px.lab.synthetic.urn import Urns, stratified
 
@@ -92,7 +94,7 @@ def test_preset_has_the_papers_size_and_least_count(
 def test_frequencies_have_a_long_tail(small: tuple[Cohort, Truth]) -> None:
     for counts in (small[0].diagnosis_counts, small[0].procedure_counts):
         ranked = np.sort(counts)[::-1]
-        assert ranked[0] > 8 * np.median(ranked)
+        assert ranked[0] > 6 * np.median(ranked)
         assert ranked[: len(ranked) // 10].sum() > 0.3 * ranked.sum()
 
 
@@ -106,7 +108,10 @@ def test_patients_return_and_keep_chronic_diagnoses(small: tuple[Cohort, Truth])
         row["diagnosis"]
         for row in truth.links.to_pylist()
         if row["diagnosis"] is not None and not row["acute"]
-    } | {"icd9cm:4019", "icd9cm:2724", "icd9cm:25000"}
+    } | {"icd9cm:2724", "icd9cm:42731"}
+    vocabulary = [code.partition(":")[2] for code in cohort.diagnosis_vocabulary]
+    replaceable = {cohort.diagnosis_vocabulary[i] for i in np.flatnonzero(kinds(vocabulary) >= 0)}
+    chronic -= replaceable
     again = [row for row in range(1, 5_000) if patients[row] == patients[row - 1]]
     assert len(again) > 300
     for row in again:
@@ -118,19 +123,98 @@ def test_patients_return_and_keep_chronic_diagnoses(small: tuple[Cohort, Truth])
         assert cohort.context["sex"][row] == cohort.context["sex"][row - 1]
 
 
-def test_mothers_are_women_and_newborns_are_new(small: tuple[Cohort, Truth]) -> None:
+def test_persons_fit_their_codes(small: tuple[Cohort, Truth]) -> None:
     cohort, _ = small
     assert cohort.context is not None
-    age, sex = (np.array(cohort.context[name].to_pylist()) for name in ("age", "sex"))
+    age, sex, admission, principal = (
+        np.array(cohort.context[name].to_pylist()) for name in ("age", "sex", "admission", "principal")
+    )
 
     def stays_with(code: str) -> np.ndarray:
-        index = cohort.diagnosis_vocabulary.index(code)
-        return np.unique(cohort.diagnoses.row_of_entry[cohort.diagnoses.values == index])
+        codes, words = (
+            (cohort.diagnoses, cohort.diagnosis_vocabulary)
+            if code.startswith("icd9cm")
+            else (cohort.procedures, cohort.procedure_vocabulary)
+        )
+        return np.unique(codes.row_of_entry[codes.values == words.index(code)])
 
-    assert set(sex[stays_with("icd9cm:V270")]) == {"F"}
-    assert set(age[stays_with("icd9cm:V3000")]) == {0}
-    assert age[stays_with("icd9cm:41401")].min() >= 18
+    for code in ("icd9cm:V270", "icd9cm:66411", "icd9pcs:6632", "icd9pcs:741"):
+        assert set(sex[stays_with(code)]) == {"F"}
+        assert age[stays_with(code)].max() < 50
+    for code in ("icd9cm:V502", "icd9pcs:640"):
+        assert set(sex[stays_with(code)]) == {"M"}
+    for code in ("icd9cm:V3000", "icd9pcs:640", "icd9pcs:9983"):
+        assert set(age[stays_with(code)]) == {0}
+        assert set(admission[stays_with(code)]) == {"newborn"}
+    assert age[stays_with("icd9cm:41401")].min() >= 35
+    assert age[stays_with("icd9cm:65961")].min() >= 35  # an elderly multigravida
     assert not np.intersect1d(stays_with("icd9cm:V3000"), stays_with("icd9cm:41401")).size
+    older, younger = (age[stays_with(f"icd9cm:{code}")].mean() for code in ("2948", "5409"))
+    assert older > younger + 5
+    assert set(admission) == set(ADMISSIONS)
+    assert np.mean(admission[principal == "icd9cm:71536"] == "elective") > 0.8
+    for row in range(0, len(cohort), 97):
+        assert principal[row] in cohort.diagnoses_of(row)
+
+
+def test_procedures_come_where_they_make_sense(small: tuple[Cohort, Truth]) -> None:
+    """Unexplained ones, too: no newborn's tubal ligation, no dialysis of a mother in labor."""
+    cohort, truth = small
+    realm_of_code = {row["diagnosis"]: row["realm"] for row in truth.links.to_pylist() if row["diagnosis"]}
+    possible: dict[str, set[str]] = {}
+    for row in truth.links.to_pylist():
+        if row["diagnosis"]:
+            possible.setdefault(row["procedure"], set()).add(row["realm"])
+    assert possible["icd9pcs:6632"] == {"delivery"}
+    assert possible["icd9pcs:3995"] == {"adult"}
+    for row in range(0, len(cohort), 7):
+        [realm] = {realm_of_code[code] for code in cohort.diagnoses_of(row) if code in realm_of_code} or {
+            None
+        }
+        assert all(realm in (None, *possible[code]) for code in cohort.procedures_of(row))
+
+
+@pytest.mark.parametrize("preset", ["small", "large"])
+def test_every_drawn_link_stands_in_the_table_of_sense(preset: str) -> None:
+    """Read again here in the slow way: line by line, with nothing of the generator's matching."""
+
+    def names(entries: str, code: str) -> bool:
+        def begins(first: str, last: str) -> bool:
+            pairs = zip(first, code, strict=False)
+            dotted = len(code) >= len(first) and all(a in (".", b) for a, b in pairs)
+            return dotted if first == last else first <= code[: len(first)] <= last
+
+        return any(begins(*(one.split("-") * 2)[:2]) for one in entries.split())
+
+    table = files("dx2px.lab.synthetic").joinpath("data", "fits.tsv").read_text(encoding="utf-8")
+    lines = [line.split("\t") for line in table.splitlines() if not line.startswith(("#", "use"))]
+    _, truth = generate(replace(PRESETS[preset], stays=10), seed=2)
+    drawn = [row for row in truth.links.to_pylist() if row["diagnosis"] and not row["core"]]
+    for row in drawn[:: max(len(drawn) // 200, 1)]:
+        d, p = (row[name].partition(":")[2] for name in ("diagnosis", "procedure"))
+        assert any(names(dx, d) and names(px, p) for _, _, dx, px in lines), (d, p)
+    assert not any(d.startswith("401") for d in (row["diagnosis"].partition(":")[2] for row in drawn))
+
+
+def test_codes_of_one_kind_exclude_each_other(small: tuple[Cohort, Truth]) -> None:
+    cohort, _ = small
+    codes = [code.partition(":")[2] for code in cohort.diagnosis_vocabulary]
+    for entries in ONE_OF:
+        mine = named(entries, codes)
+        number = np.add.reduceat(mine[cohort.diagnoses.values], cohort.diagnoses.offsets[:-1], dtype=int)
+        assert number.max() <= 1
+        assert number.any() == mine.any()
+
+
+def test_routine_procedures_are_the_unexplained_ones(small: tuple[Cohort, Truth]) -> None:
+    cohort, truth = small
+
+    def unexplained(code: str) -> float:
+        mine = cohort.procedures.values == cohort.procedure_vocabulary.index(code)
+        return float(np.mean(truth.place[mine] < 0))
+
+    assert unexplained("icd9pcs:9904") > 0.1
+    assert unexplained("icd9pcs:8154") < 0.03
 
 
 # The planted truth
@@ -223,11 +307,11 @@ def test_difficulty_settings_do_what_they_say() -> None:
         unexplained[name] = np.mean(truth.place < 0)
         causes[name] = len(truth.links) - truth.links["diagnosis"].null_count
     assert causes["default"] / 75 == pytest.approx(3.0, abs=0.5)
-    assert causes["shared"] / 75 == pytest.approx(8.0, abs=1.0)
+    assert causes["shared"] / 75 > 5  # fewer than 8, since few diagnoses fit
     assert accuracy["shared"] < accuracy["default"] - 0.03
     assert gap["comorbid"] > gap["independent"] + 0.01
     assert unexplained["default"] == pytest.approx(0.08, abs=0.01)
-    assert unexplained["unexplained"] == pytest.approx(0.4, abs=0.05)
+    assert unexplained["unexplained"] == pytest.approx(0.4, abs=0.06)
     # Where no diagnosis of a stay has a link, its one procedure cannot be explained.
     assert unexplained["all explained"] < 0.01
 

@@ -2,10 +2,11 @@
 
 Every stay is synthetic: there is no patient behind it. Its diagnoses come in co-morbidity groups, its procedures from a
 known relation between diagnoses and procedures, and the cause of each procedure is recorded, with the probability of
-every other possible cause. So one can measure whether an explanation finds the true causes. The links are planted for
-measuring; they are not medicine, though a core of them follows everyday practice to keep examples readable.
+every other possible cause. So one can measure whether an explanation finds the true causes. A core of the links is
+written by hand and the rest drawn among those that make medical sense, so that examples are readable; their strengths
+are no hospital's.
 
-    core, practice ─▶ lexicon ─▶ comorbidity, relation ─▶ world ─▶ stays ─▶ truth ─▶ synthesis
+    core, practice, sense ─▶ lexicon ─▶ comorbidity, relation ─▶ world ─▶ persons, stays ─▶ truth ─▶ synthesis
 """
 
 from dx2px.lab.synthetic.config import PRESETS, SyntheticConfig

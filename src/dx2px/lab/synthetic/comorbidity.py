@@ -18,14 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from dx2px.lab.synthetic.config import MOST_DIAGNOSES, SyntheticConfig
-from dx2px.lab.synthetic.core import DELIVERY, NEWBORN
-from dx2px.lab.synthetic.lexicon import Lexicon
+from dx2px.lab.synthetic.lexicon import REALMS, Lexicon
 from dx2px.lab.synthetic.urn import Floats, Ints, Urns
 
-REALMS = ("adult", DELIVERY, NEWBORN)
 GROUP_SIZE = 16
 SPREAD = 2.5  # shape of the gamma factor by which the numbers of diagnoses vary between stays
 ACUTE_OUTSIDE_ADULT = 4.5  # acute diagnoses of a delivery or newborn, on average
+MOST_COMMON = 0.8  # share of a realm's stays that its most frequent diagnosis may have
 CORRECTIONS = 25
 
 
@@ -44,10 +43,12 @@ class Comorbidity:
     """Everything the diagnoses of a stay are drawn from."""
 
     realm_of_group: Ints  # (G,)
+    realms: Floats  # (3,) share of the stays that are of each realm
     groups: Urns  # one urn
     acute: Pool
     chronic: Pool
     share: Floats  # (D,) expected share of the stays that have the diagnosis
+    intended: Floats  # (D,) the share that was asked for
 
 
 def long_tail(order: Ints, rarest: float, total: float, most: Floats | float = 0.45) -> Floats:
@@ -78,15 +79,16 @@ def diagnosis_groups(
     in_realm = np.bincount(realm_of_group, in_group, minlength=3)
     # A realm must be large enough for its most frequent code.
     largest = np.array([aim[acute][realm_of_group[group[acute]] == r].max(initial=0.0) for r in range(3)])
-    stays = np.maximum(in_realm / ACUTE_OUTSIDE_ADULT, largest / 0.8)
+    stays = np.maximum(in_realm / ACUTE_OUTSIDE_ADULT, largest / MOST_COMMON)
     stays[0] = 1.0 - stays[1:].sum()
     layout = _Layout(config.comorbidity, realm_of_group, in_group / in_realm[realm_of_group], stays)
     share = np.empty(len(aim))
-    acute_pool, share[acute] = _pool(layout, acute, group[acute], aim[acute], sure=1)
-    chronic_pool, share[chronic] = _pool(layout, chronic, group[chronic], aim[chronic], sure=0)
+    kept, drawn = _replaced(words, aim, stays)
+    acute_pool, share[acute] = _pool(layout, acute, group[acute], drawn[acute], sure=1)
+    chronic_pool, share[chronic] = _pool(layout, chronic, group[chronic], drawn[chronic], sure=0)
     one_urn = np.zeros(len(themes), np.int64)
     groups = Urns.of(one_urn, np.arange(len(themes)), layout.weight * stays[realm_of_group])
-    return Comorbidity(realm_of_group, groups, acute_pool, chronic_pool, share)
+    return Comorbidity(realm_of_group, stays, groups, acute_pool, chronic_pool, share * kept, aim)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +112,17 @@ def _groups(words: Lexicon, rng: np.random.Generator) -> tuple[Ints, list[str]]:
         group[members] = len(themes) + np.arange(len(members)) % number
         themes += [theme] * number
     return group, themes
+
+
+def _replaced(words: Lexicon, aim: Floats, stays: Floats) -> tuple[Floats, Floats]:
+    """The chance that a diagnosis is not replaced by a rarer one of its kind, and the share to draw because of it."""
+    rarer = (words.kind[:, None] == words.kind) & (words.kind >= 0) & (aim < aim[:, None])
+    most = MOST_COMMON * stays[words.realm]
+    kept, drawn = np.ones_like(aim), np.minimum(aim, most)
+    for _ in range(rarer.sum(axis=1).max()):
+        kept = np.exp(rarer @ np.log1p(-drawn / stays[words.realm]))
+        drawn = np.minimum(aim / kept, most)
+    return kept, drawn
 
 
 def _pool(layout: _Layout, codes: Ints, group: Ints, aim: Floats, sure: int) -> tuple[Pool, Floats]:

@@ -29,7 +29,7 @@ class SyntheticConfig:
     diagnoses_per_stay: float = 10.5
     procedures_per_stay: float = 4.5
     unexplained: float = 0.08  # share of the procedures that no diagnosis caused
-    sharing: float = 3.0  # how many diagnoses can cause a procedure, on average; core links are always kept
+    sharing: float = 3.0  # diagnoses that can cause a procedure, on average, if so many fit; core links stay
     comorbidity: float = 0.7  # share of a stay's diagnoses drawn from its own co-morbidity group
 
     def __post_init__(self) -> None:

@@ -30,20 +30,20 @@ class CoreLink(NamedTuple):
 @cache
 def core_diagnoses() -> tuple[CoreDiagnosis, ...]:
     """Curated diagnoses, from common to rare."""
-    rows = _rows("core_diagnoses")
+    rows = rows_of("core_diagnoses")
     return tuple(CoreDiagnosis(code, theme, nature == "acute") for code, theme, nature, _ in rows)
 
 
 @cache
 def core_procedures() -> tuple[str, ...]:
     """Curated procedures, from common to rare."""
-    return tuple(code for code, _ in _rows("core_procedures"))
+    return tuple(code for code, _ in rows_of("core_procedures"))
 
 
 @cache
 def core_links() -> tuple[CoreLink, ...]:
     """Curated links."""
-    return tuple(CoreLink(dx, px, float(weight)) for dx, px, weight in _rows("core_links"))
+    return tuple(CoreLink(dx, px, float(weight)) for dx, px, weight in rows_of("core_links"))
 
 
 def curated() -> Curated:
@@ -52,7 +52,8 @@ def curated() -> Curated:
     return Curated(frozenset(f"icd9cm:{one.code}" for one in core_diagnoses()), frozenset(links))
 
 
-def _rows(table: str) -> list[list[str]]:
+@cache
+def rows_of(table: str) -> list[list[str]]:
     """The rows of `data/<table>.tsv`; comments and the line of column names come before them."""
     text = files("dx2px.lab.synthetic").joinpath("data", f"{table}.tsv").read_text(encoding="utf-8")
     _, *lines = (line for line in text.splitlines() if not line.startswith("#"))

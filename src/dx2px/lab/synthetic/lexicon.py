@@ -2,8 +2,8 @@
 
 The choice depends only on the sizes, never on the seed. After the core come codes of everyday practice, then the
 dictionary. Codes that a chart seldom has or that need a particular patient are left out: "other" and "unspecified"
-codes, external causes, V codes, tropical infections, eyes, ears, teeth, burns, late effects, and diseases and
-operations of one sex (except delivery and circumcision).
+codes, external causes, V codes, tropical infections, eyes, ears, teeth, burns, late effects, diseases and operations of
+one sex (except delivery and circumcision) and of children, and procedures that no acute diagnosis calls for.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from dx2px.codes import System, dictionary
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.lab.synthetic import practice
 from dx2px.lab.synthetic.core import DELIVERY, NEWBORN, CoreDiagnosis, core_diagnoses, core_procedures
+from dx2px.lab.synthetic.sense import ROUTINE, Usual, fits, kinds, named
 
-ANYWHERE = "anywhere"  # the theme of procedures that serve every organ system
+REALMS = ("adult", DELIVERY, NEWBORN)  # a stay's diagnoses are of one realm
 
 Themes = Mapping[str, tuple[float, tuple[tuple[int, int], ...]]]
 
@@ -51,16 +52,16 @@ PROCEDURE_THEMES: Themes = {
     "nerves": (0.08, ((1, 5),)),
     "blood": (0.03, ((40, 41),)),
     "bones": (0.15, ((76, 84),)),
-    "infection": (0.06, ((85, 86),)),
+    "infection": (0.06, ((86, 86),)),
     DELIVERY: (0.03, ((72, 75),)),
-    ANYWHERE: (0.16, ((0, 0), (17, 17), (87, 99))),
+    "anywhere": (0.16, ((0, 0), (17, 17), (87, 99))),
 }
 
 _RESTS = re.compile(
     r"\b(other|unspecified|unknown|without mention|not (elsewhere|otherwise|specified|stated|applicable)|late"
     r"|screening|remission|tuberculosis|tuberculous|prostate|breast|nipple|mastectomy|male|female|uterus|ovary"
     r"|ovarian|uterine|vulva|vagina|antepartum|penis|scrotum|testicular|testis|postpartum"
-    r"|subsequent episode)\b",
+    r"|subsequent episode|infantile|juvenile|childhood|adolescent|normal delivery)\b",
     re.IGNORECASE,
 )
 _MATERNAL = re.compile(r"with or without mention of antepartum condition", re.IGNORECASE)
@@ -77,8 +78,12 @@ class Lexicon:
 
     diagnoses: Vocabulary
     procedures: Vocabulary
+    fits: NDArray[np.float64]  # (D, P) how well a procedure fits a diagnosis; 0: not at all
+    usual: Usual
+    kind: NDArray[np.int64]  # (D,) codes of one kind exclude each other; −1: of none
+    routine: NDArray[np.bool_]  # (P,) whether the procedure needs no reason among the diagnoses
     diagnosis_theme: NDArray[np.str_]  # (D,)
-    procedure_theme: NDArray[np.str_]  # (P,)
+    realm: NDArray[np.int64]  # (D,) place in REALMS
     acute: NDArray[np.bool_]  # (D,) whether the diagnosis calls for procedures
     diagnosis_order: NDArray[np.int64]  # (D,) indices: the core from common to rare, then the rest
     procedure_order: NDArray[np.int64]  # (P,)
@@ -89,20 +94,41 @@ def lexicon(diagnoses: int, procedures: int) -> Lexicon:
     """Choose that many codes of each kind."""
     curated = _curated_diagnoses()
     dx = _choose([d.code for d in core_diagnoses()], _diagnoses_by_theme(), DIAGNOSIS_THEMES, diagnoses)
-    px = _choose(list(core_procedures()), _procedures_by_theme(), PROCEDURE_THEMES, procedures)
     known = [curated[code] if code in curated else _judge(code) for code in sorted(dx)]
+    acute = np.array([d.acute for d in known])
+    possible = _procedures_by_theme()
+    every = sorted(chain(core_procedures(), *possible.values()))
+    fitting = dict(zip(every, fits(sorted(dx), every, acute).T, strict=True))
+    called_for = {
+        theme: [code for code in codes if fitting[code][acute].any()] for theme, codes in possible.items()
+    }
+    px = _choose(list(core_procedures()), called_for, PROCEDURE_THEMES, procedures)
     return Lexicon(
         diagnoses=Vocabulary(f"{System.ICD9CM}:{code}" for code in sorted(dx)),
         procedures=Vocabulary(f"{System.ICD9PCS}:{code}" for code in sorted(px)),
+        fits=np.stack([fitting[code] for code in sorted(px)], axis=1),
+        usual=Usual.of(sorted(dx)),
+        kind=kinds(sorted(dx)),
+        routine=named(ROUTINE, sorted(px)),
         diagnosis_theme=np.array([d.theme for d in known]),
-        # Circumcision is the one procedure outside all themes.
-        procedure_theme=np.array([_theme(code[:2], PROCEDURE_THEMES) or NEWBORN for code in sorted(px)]),
-        acute=np.array([d.acute for d in known]),
+        realm=np.array([_realm(d.theme) for d in known]),
+        acute=acute,
         diagnosis_order=np.searchsorted(np.array(sorted(dx)), np.array(dx)),
         procedure_order=np.searchsorted(np.array(sorted(px)), np.array(px)),
     )
 
 
+def realm_of(code: str) -> int:
+    """The realm of a diagnosis without system, as its place in `REALMS`."""
+    curated = _curated_diagnoses()
+    return _realm(curated[code].theme if code in curated else _theme(code[:3], DIAGNOSIS_THEMES))
+
+
+def _realm(theme: str) -> int:
+    return REALMS.index(theme) if theme in REALMS else 0
+
+
+@cache
 def _curated_diagnoses() -> dict[str, CoreDiagnosis]:
     """The core and the codes of everyday practice."""
     common = (

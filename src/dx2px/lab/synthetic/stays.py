@@ -1,9 +1,9 @@
 """Drawing stays, a block at a time, with the cause of every procedure.
 
 A stay has a set D of diagnoses. During the stay each of them calls for procedures at random moments: diagnosis d for
-procedure p at the rate h · λ_dp, with h the intensity of the stay. Calls without a diagnosis, at the rate h · ε_p, make
-unexplained procedures. The first call for p is answered and is the cause of p; later calls for p change nothing. A stay
-without any call lasts until its first one. A stay has at most 40 procedures.
+procedure p at the rate h · λ_dp, with h the intensity of the stay. Calls without a diagnosis, at the rate h · ε_p of
+the stay's realm, make unexplained procedures. The first call for p is answered and is the cause of p; later calls for p
+change nothing. A stay without any call lasts until its first one. A stay has at most 40 procedures.
 
 The calls for p are a superposition of independent Poisson processes. Which of them made the first call is therefore
 independent of when it came, of h, and of all other procedures:
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from dx2px.lab.synthetic.comorbidity import SPREAD, Pool
 from dx2px.lab.synthetic.config import MOST_DIAGNOSES, MOST_PROCEDURES
+from dx2px.lab.synthetic.persons import Persons, draw_persons
 from dx2px.lab.synthetic.relation import INTENSITY
 from dx2px.lab.synthetic.urn import Floats, Ints, stratified
 from dx2px.lab.synthetic.world import STAYS, World, generator
@@ -31,7 +32,7 @@ from dx2px.ragged import Ragged, offsets_of
 BLOCK = 8_192  # stays per block; fixed, since the seed determines whole blocks
 RETURNING = 0.25  # chance that an adult's stay is followed by another one of the same patient
 UNEXPLAINED = -1
-ADULT, DELIVERY, NEWBORN = 0, 1, 2
+ADULT = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +41,7 @@ class Block:
 
     start: int  # number of the first stay
     first: Ints  # (n,) number of the first stay of the same patient
-    age: Ints  # (n,)
-    female: NDArray[np.bool_]  # (n,)
+    persons: Persons
     diagnoses: Ragged
     procedures: Ragged
     place: NDArray[np.int16]  # (procedure entries,) place of the cause among the stay's diagnoses, or −1
@@ -53,8 +53,7 @@ class Block:
         return Block(
             self.start,
             self.first[:stays],
-            self.age[:stays],
-            self.female[:stays],
+            self.persons.head(stays),
             _head(self.diagnoses, stays),
             _head(self.procedures, stays),
             self.place[: self.procedures.offsets[stays]],
@@ -70,13 +69,10 @@ def draw_block(world: World, seed: int, number: int) -> Block:
     realm = world.comorbidity.realm_of_group[group]
     first = _patients(rng, realm)
     diagnoses = _diagnoses(rng, world, group, realm, first)
-    procedures, place = _procedures(rng, world, diagnoses)
-    age, female = _persons(rng, realm, first)
-    circumcision = world.words.procedures.get("icd9pcs:640")
-    circumcised = np.isin(np.arange(BLOCK), procedures.row_of_entry[procedures.values == circumcision])
-    female[circumcised & (realm == NEWBORN)] = False
+    procedures, place = _procedures(rng, world, realm, diagnoses)
+    persons = draw_persons(rng, world, realm, first, diagnoses, procedures)
     start = number * BLOCK
-    return Block(start, start + first, age, female, diagnoses, procedures, place)
+    return Block(start, start + first, persons, diagnoses, procedures, place)
 
 
 def posterior(world: World, diagnoses: Ragged, procedures: Ragged) -> tuple[Ints, NDArray[np.float32]]:
@@ -93,7 +89,8 @@ def posterior(world: World, diagnoses: Ragged, procedures: Ragged) -> tuple[Ints
     last = offsets[1:] - 1
     d = diagnoses.values[np.minimum(diagnoses.offsets[row][entry] + column, len(diagnoses.values) - 1)]
     rates[:] = world.strength[d, procedures.values[entry]]
-    rates[last] = world.relation.background[procedures.values]
+    realm = world.words.realm[diagnoses.values[diagnoses.offsets[:-1]]]
+    rates[last] = world.relation.background[realm[row], procedures.values]
     totals = np.add.reduceat(rates, offsets[:-1])
     nobody = (
         totals == 0
@@ -114,24 +111,26 @@ def _patients(rng: np.random.Generator, realm: Ints) -> Ints:
     return np.maximum.accumulate(np.where(again, 0, np.arange(len(realm))))
 
 
-def _persons(rng: np.random.Generator, realm: Ints, first: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-    """Age and sex, the same in all stays of a patient."""
-    adult = np.clip(np.rint(64 + 16 * rng.standard_normal(len(realm))), 18, 99)
-    mother = np.clip(np.rint(29 + 6 * rng.standard_normal(len(realm))), 15, 49)
-    age = np.select([realm == ADULT, realm == DELIVERY], [adult, mother], 0).astype(np.int64)
-    female = (rng.random(len(realm)) < 0.5) | (realm == DELIVERY)
-    return age[first], female[first]
-
-
 def _diagnoses(rng: np.random.Generator, world: World, group: Ints, realm: Ints, first: Ints) -> Ragged:
-    """Acute diagnoses of each stay, then the chronic ones of its patient; each code once."""
+    """Acute diagnoses of each stay, then the chronic ones of its patient; each code once, and one of each kind."""
     acute = _drawn(rng, world.comorbidity.acute, group, realm, sure=1)
     chronic = _drawn(rng, world.comorbidity.chronic, group, realm, sure=0).take(first)
     row = np.concatenate([acute.row_of_entry, chronic.row_of_entry])
     code = np.concatenate([acute.values, chronic.values])
     order = np.argsort(row, kind="stable")
+    order = order[_one_of_each_kind(world, row[order], code[order])]
     kept = order[_first_of_each(row[order], code[order], MOST_DIAGNOSES)]
     return Ragged(offsets_of(np.bincount(row[kept], minlength=len(group))), code[kept].astype(np.int32))
+
+
+def _one_of_each_kind(world: World, row: Ints, code: Ints) -> NDArray[np.bool_]:
+    """Which diagnoses of the rows remain if only the rarest of a kind does; rows are sorted."""
+    kinds = world.words.kind.max() + 1
+    kind, rarity = world.words.kind[code], world.comorbidity.intended[code]
+    rarest = np.full((row[-1] + 1, kinds), np.inf)
+    np.minimum.at(rarest, (row[kind >= 0], kind[kind >= 0]), rarity[kind >= 0])
+    kept: NDArray[np.bool_] = (kind < 0) | (rarity == rarest[row, kind])
+    return kept
 
 
 def _drawn(rng: np.random.Generator, pool: Pool, group: Ints, realm: Ints, sure: int) -> Ragged:
@@ -148,16 +147,16 @@ def _drawn(rng: np.random.Generator, pool: Pool, group: Ints, realm: Ints, sure:
 
 
 def _procedures(
-    rng: np.random.Generator, world: World, diagnoses: Ragged
+    rng: np.random.Generator, world: World, realm: Ints, diagnoses: Ragged
 ) -> tuple[Ragged, NDArray[np.int16]]:
     """The procedures of each stay in the order of their first calls, and the place of each one's cause."""
     n = len(diagnoses)
-    caller, row = _callers(rng, world, diagnoses)
+    caller, row = _callers(rng, world, realm, diagnoses)
     u = rng.random(len(caller))
     explained = caller != UNEXPLAINED
     code = np.empty(len(caller), np.int64)
     code[explained] = world.calls.draw(diagnoses.values[caller[explained]].astype(np.int64), u[explained])
-    code[~explained] = world.unexplained.draw(np.zeros(np.sum(~explained), np.int64), u[~explained])
+    code[~explained] = world.unexplained.draw(realm[row[~explained]], u[~explained])
     order = np.lexsort((rng.random(len(row)), row))  # the moments of the calls
     kept = order[_first_of_each(row[order], code[order], MOST_PROCEDURES)]
     place = np.where(explained[kept], caller[kept] - diagnoses.offsets[row[kept]], UNEXPLAINED)
@@ -165,24 +164,24 @@ def _procedures(
     return procedures, place.astype(np.int16)
 
 
-def _callers(rng: np.random.Generator, world: World, diagnoses: Ragged) -> tuple[Ints, Ints]:
+def _callers(rng: np.random.Generator, world: World, realm: Ints, diagnoses: Ragged) -> tuple[Ints, Ints]:
     """The calling diagnosis entry (or −1) and the stay of every call."""
     n, row = len(diagnoses), diagnoses.row_of_entry
     intensity = rng.gamma(INTENSITY, 1 / INTENSITY, n)
     rate = world.significance[diagnoses.values]
-    nobody = world.relation.background.sum()
+    nobody = world.relation.background.sum(axis=1)[realm]
     calls = rng.poisson(rate * intensity[row])
     unexplained = rng.poisson(nobody * intensity)
     caller = np.repeat(np.arange(len(row)), calls)
     stay = np.concatenate([row[caller], np.repeat(np.arange(n), unexplained)])
     caller = np.concatenate([caller, np.full(unexplained.sum(), UNEXPLAINED)])
     silent = np.flatnonzero(np.bincount(stay, minlength=n) == 0)
-    late = _first_callers(rng, diagnoses, rate, nobody, silent)
+    late = _first_callers(rng, diagnoses, rate, nobody[silent], silent)
     return np.concatenate([caller, late]), np.concatenate([stay, silent])
 
 
 def _first_callers(
-    rng: np.random.Generator, diagnoses: Ragged, rate: Floats, nobody: float, stays: Ints
+    rng: np.random.Generator, diagnoses: Ragged, rate: Floats, nobody: Floats, stays: Ints
 ) -> Ints:
     """Who calls first in the given stays: each diagnosis in proportion to its rate, or nobody."""
     running = np.concatenate([[0.0], np.cumsum(rate)])

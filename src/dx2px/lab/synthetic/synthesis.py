@@ -16,12 +16,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dx2px.cohort.cohort import Cohort
+from dx2px.cohort.context import CONTEXT
 from dx2px.cohort.file import METADATA_KEY, CohortWriter
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import InputError
 from dx2px.lab.synthetic.config import SyntheticConfig
 from dx2px.lab.synthetic.stays import BLOCK, Block, draw_block
-from dx2px.lab.synthetic.tables import CONTEXT, block_truth, causes_table, links_table, stays_table
+from dx2px.lab.synthetic.tables import block_truth, causes_table, links_table, stays_table
 from dx2px.lab.synthetic.truth import CAUSES, Truth, causes_path, links_path
 from dx2px.lab.synthetic.world import World
 from dx2px.ragged import Ragged, offsets_of
@@ -105,7 +106,7 @@ def generate(config: SyntheticConfig, seed: int = 0) -> tuple[Cohort, Truth]:
         tally.add(block)
     truths = [block_truth(world, block) for block in blocks]
     stays = pa.concat_tables(
-        stays_table(world, block).select(["stay_id", "patient_id", "age", "sex"]) for block in blocks
+        stays_table(world, block).select(["stay_id", "patient_id", *CONTEXT.names]) for block in blocks
     )
     diagnoses, dx_vocabulary, dx_index = _occurring([b.diagnoses for b in blocks], world.words.diagnoses)
     procedures, px_vocabulary, _ = _occurring([b.procedures for b in blocks], world.words.procedures)
@@ -116,7 +117,7 @@ def generate(config: SyntheticConfig, seed: int = 0) -> tuple[Cohort, Truth]:
         procedures=procedures,
         diagnosis_vocabulary=dx_vocabulary,
         procedure_vocabulary=px_vocabulary,
-        context=stays.select(["age", "sex"]),
+        context=stays.select(CONTEXT.names),
         provenance=_provenance(config, seed, tally.summary()),
     )
     cause = np.concatenate([truth.cause for truth in truths])

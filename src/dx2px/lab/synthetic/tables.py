@@ -10,13 +10,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dx2px.cohort.vocabulary import Vocabulary
+from dx2px.lab.synthetic.lexicon import REALMS
+from dx2px.lab.synthetic.sense import ADMISSIONS
 from dx2px.lab.synthetic.stays import Block, posterior
 from dx2px.lab.synthetic.truth import LINKS
 from dx2px.lab.synthetic.urn import Ints
 from dx2px.lab.synthetic.world import World
 from dx2px.ragged import Ragged
-
-CONTEXT = pa.schema([pa.field("age", pa.int32()), pa.field("sex", pa.string())])
 
 
 class BlockTruth(NamedTuple):
@@ -43,8 +43,10 @@ def stays_table(world: World, block: Block) -> pa.Table:
             "patient_id": _names("P", block.first),
             "diagnoses": _code_lists(block.diagnoses, world.words.diagnoses),
             "procedures": _code_lists(block.procedures, world.words.procedures),
-            "age": pa.array(block.age, pa.int32()),
-            "sex": pa.array(["M", "F"]).take(pa.array(block.female.astype(np.int8))),
+            "principal": pa.array(world.words.diagnoses.codes).take(pa.array(block.persons.principal)),
+            "age": pa.array(block.persons.age, pa.int32()),
+            "sex": pa.array(["M", "F"]).take(pa.array(block.persons.female.astype(np.int8))),
+            "admission": pa.array(ADMISSIONS).take(pa.array(block.persons.admission)),
         }
     )
 
@@ -71,13 +73,15 @@ def links_table(world: World) -> pa.Table:
     """The links by diagnosis and procedure, then the unexplained calls."""
     relation, words = world.relation, world.words
     dx, px = (pa.array(v.codes, pa.string()) for v in (words.diagnoses, words.procedures))
-    nobody = np.flatnonzero(relation.background)
+    realm, nobody = np.nonzero(relation.background)
     blank = pa.nulls(len(nobody))
+    realms = np.concatenate([words.realm[relation.diagnosis], realm])
     return pa.table(
         {
             "diagnosis": pa.concat_arrays([dx.take(pa.array(relation.diagnosis)), blank.cast(pa.string())]),
             "procedure": px.take(pa.array(np.concatenate([relation.procedure, nobody]))),
-            "strength": np.concatenate([relation.strength, relation.background[nobody]]),
+            "strength": np.concatenate([relation.strength, relation.background[realm, nobody]]),
+            "realm": pa.array(REALMS).take(pa.array(realms)),
             "core": np.concatenate([relation.core, np.zeros(len(nobody), bool)]),
             "acute": pa.concat_arrays([pa.array(words.acute[relation.diagnosis]), blank.cast(pa.bool_())]),
         },

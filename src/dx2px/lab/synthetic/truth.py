@@ -5,6 +5,7 @@ For `C.parquet`, the links are in `C.links.parquet`, one row per link:
     diagnosis   canonical code; null for calls without a diagnosis (unexplained procedures)
     procedure   canonical code
     strength    mean number of calls in a stay of ordinary intensity (λ_dp, or ε_p if diagnosis is null)
+    realm       adult, delivery or newborn: that of the diagnosis, or of the stays that have such unexplained procedures
     core        whether the link is one of the curated, clinically obvious ones
     acute       whether the diagnosis is acute; null if diagnosis is null
 
@@ -40,6 +41,7 @@ LINKS = pa.schema(
         pa.field("diagnosis", pa.string()),
         pa.field("procedure", pa.string(), nullable=False),
         pa.field("strength", pa.float64(), nullable=False),
+        pa.field("realm", pa.string(), nullable=False),
         pa.field("core", pa.bool_(), nullable=False),
         pa.field("acute", pa.bool_()),
     ]

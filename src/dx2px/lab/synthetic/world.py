@@ -26,7 +26,7 @@ class World:
     relation: Relation
     significance: Floats  # (D,) mean number of calls of a diagnosis in a stay
     calls: Urns  # one urn of procedures per diagnosis
-    unexplained: Urns  # one urn of procedures
+    unexplained: Urns  # one urn of procedures per realm
     strength: NDArray[np.float32]  # (D, P)
 
     @classmethod
@@ -38,19 +38,19 @@ class World:
         order[len(core_diagnoses()) :] = rng.permutation(order[len(core_diagnoses()) :])
         aim = long_tail(order, config.rarest_diagnosis, config.diagnoses_per_stay)
         comorbidity = diagnosis_groups(config, words, aim, rng)
-        relation = plant(config, words, comorbidity.share, rng)
+        relation = plant(config, words, comorbidity.share, comorbidity.realms, rng)
         strength = np.zeros((len(words.diagnoses), len(words.procedures)), np.float32)
         strength[relation.diagnosis, relation.procedure] = relation.strength
         # Without unexplained procedures this urn is used only for stays in which no diagnosis calls for anything.
-        leftover = relation.background if config.unexplained else np.ones(len(words.procedures))
-        one_urn = np.zeros(len(words.procedures), np.int64)
+        leftover = relation.background if config.unexplained else relation.possible.astype(np.float64)
+        realm, procedure = np.indices(leftover.shape)
         return cls(
             words=words,
             comorbidity=comorbidity,
             relation=relation,
             significance=relation.significance(len(words.diagnoses)),
             calls=Urns.of(relation.diagnosis, relation.procedure, relation.strength),
-            unexplained=Urns.of(one_urn, np.arange(len(words.procedures)), leftover),
+            unexplained=Urns.of(realm.ravel(), procedure.ravel(), leftover.ravel()),
             strength=strength,
         )
 
