@@ -89,23 +89,17 @@ def _say_how_good(model: Model) -> None:
 
 
 def _explain_stay(cohort: Path, model: Path) -> None:
-    """Show a test stay that reads like medicine; most synthetic ones do not."""
+    """Show the first test stay that fits on a screen."""
     from dx2px.answers import Model
     from dx2px.cohort import Cohort
+    from dx2px.report.example_facts import shown_facts
     from dx2px.scoring.measured import learning_part
 
-    loaded, whole = Model.load(model), Cohort.load(cohort)
-    test, curated = learning_part(loaded.files, whole, "test"), reporting.curated_of(whole)
-    assert curated is not None
-    both = ((test.diagnoses_of(row), test.procedures_of(row)) for row in range(len(test)))
-    stays = (codes for codes, coded in both if 3 <= len(codes) <= 8 and curated.holds(codes, coded))
-    answers = (loaded.recommend(codes) for codes in stays)
-    chosen = next(filter(curated.agrees, answers), None)
-    if chosen is None:
-        remark("None of them reads like medicine, so none is shown: most planted links are random.")
-        return
-    remark("It was chosen because it reads like medicine: most planted links are random.")
-    show_recommendation(chosen)
+    loaded = Model.load(model)
+    test = learning_part(loaded.files, Cohort.load(cohort), "test")
+    row = next((row for row in range(len(test)) if 3 <= len(test.diagnoses[row]) <= 8), 0)
+    [facts] = shown_facts(loaded.layout, test, [row])
+    show_recommendation(loaded.recommend(test.diagnoses_of(row), **facts))
 
 
 def _say_what_next(out: Path, model: Path, why: Path, page: Path) -> None:

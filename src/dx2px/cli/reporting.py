@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,10 +12,6 @@ from dx2px.cli.measuring import PART_DEFAULT, PartName
 from dx2px.errors import InputError
 from dx2px.storage import check_place
 from dx2px.words import counted
-
-if TYPE_CHECKING:
-    from dx2px.cohort import Cohort
-    from dx2px.report.curated import Curated
 
 
 def report(
@@ -90,8 +86,7 @@ def write_report(
 
     names = {"name": folder.resolve().name, "cohort_name": cohort.name}
     with working("report") as say:
-        config = ReportConfig(stays, part, curated=curated_of(whole))
-        content = measure(loaded, whole, config, **names, say=say)
+        content = measure(loaded, whole, ReportConfig(stays, part), **names, say=say)
     save_report(content, out)
     if map_out is not None and content.vectors is not None:
         save_map(content.vectors.map, map_out, content.name)
@@ -100,15 +95,6 @@ def write_report(
         shown = counted(len(content.stays), "stay")
         remark(f"The page shows the codes of {shown}, without ids: keep it as safe as the cohort.")
     remark(f"The report is in {out}.")
-
-
-def curated_of(cohort: Cohort) -> Curated | None:
-    """What may be shown of single stays if they are synthetic."""
-    if cohort.provenance.get("source") != "synthetic":
-        return None
-    from dx2px.lab.synthetic.core import curated
-
-    return curated()
 
 
 def _check_page(page: Path | None) -> None:

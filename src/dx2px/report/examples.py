@@ -45,19 +45,17 @@ def choose_stays(
     counts: tuple[Sequence[int], Sequence[int]],
     chapter_of: Callable[[str], str],
     number: int,
-    keep: Callable[[list[int]], list[int]] = lambda rows: rows,
 ) -> list[int]:
     """Rows of the stays, worst ranked first; fewer than `number` if fewer fit the rule.
 
-    `counts` are the training stays with each diagnosis and with each procedure; `keep` chooses among the rows that fit
-    the rule.
+    `counts` are the training stays with each diagnosis and with each procedure.
     """
     stays = ranking.stays
     fits = _within(stays.diagnoses, DIAGNOSES) & _within(stays.procedures, PROCEDURES)
     fits &= _common(stays.diagnoses, np.minimum(counts[0], stays.diagnosis_counts))
     fits &= _common(stays.procedures, np.minimum(counts[1], stays.procedure_counts))
     fits &= ~_delicate(stays)
-    rows = np.array(keep(np.flatnonzero(fits).tolist()), np.int64)
+    rows = np.flatnonzero(fits)
     if number < 1 or not len(rows):
         return []
     order = rows[np.argsort(_quality(ranking)[rows], kind="stable")]

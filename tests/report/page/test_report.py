@@ -16,14 +16,11 @@ from dx2px.answers import Model
 from dx2px.cohort import Cohort
 from dx2px.errors import InputError
 from dx2px.methods.coupling import CouplingConfig, CouplingModel, CouplingTraining
-from dx2px.report.curated import Curated
 from dx2px.report.page import Content, ReportConfig, measure, report_page, save_report
 from dx2px.scoring.folder import ModelFiles
 from dx2px.scoring.measured import learning_part
 from dx2px.scoring.metrics import evaluate
 from dx2px.training.run import learn
-
-from .conftest import DIAGNOSES, PROCEDURES
 
 
 class Tables(HTMLParser):
@@ -81,30 +78,15 @@ def test_the_table_is_what_evaluate_measures_on_the_test_part(
     assert f"Means over {len(test):,} stays" in Tables(page).text["accuracy"]
 
 
-def test_synthetic_stays_are_called_so_and_single_ones_shown_only_if_they_make_sense(
-    files: ModelFiles, cohort: Cohort
-) -> None:
-    synthetic = replace(cohort, provenance={"source": "synthetic", "settings": {"stays": 2000}})
-    sick = DIAGNOSES[:-1]  # no newborns
-    everything = {(one, other) for one in sick for other in PROCEDURES}
-    curated = Curated(frozenset(sick), frozenset(everything))
-    content = told(files, synthetic, stays=20, curated=curated)
-    assert content.stays
-    for one in content.stays:
-        assert "icd9cm:V3000" not in {row.code for row in one.explanation.diagnoses}
+def test_synthetic_stays_are_called_so(files: ModelFiles, cohort: Cohort) -> None:
+    content = told(files, replace(cohort, provenance={"source": "synthetic", "settings": {"stays": 2000}}))
     text = Tables(report_page(content)).text
     assert "no patient is behind them" in text["head"]
+    assert "no patient is behind them" in text["stays"]
     assert "keep this page as safe" not in text["stays"]
     assert "stays 2,000" in text["cohort"]
     assert "Kidney failure on dialysis" in text["package"]
     assert Tables(report_page(content)).rows["package"][1:5][2][0] == "top 5"
-    without = everything - {("icd9cm:41401", "icd9pcs:3722")}
-    fewer = told(files, synthetic, stays=20, curated=Curated(frozenset(sick), frozenset(without)))
-    led = [{(p.because[0].code, p.code) for p in one.explanation.procedures} for one in fewer.stays]
-    assert all(links <= without for links in led)
-    assert "No stays are shown." in report_page(
-        told(files, synthetic, curated=Curated(frozenset(), frozenset()))
-    )
 
 
 def test_popularity_stands_beside_the_model(content: Content) -> None:

@@ -6,8 +6,6 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from dx2px.report.curated import Curated
-
 DELIVERY, NEWBORN = "delivery", "newborn"
 
 
@@ -44,12 +42,6 @@ def core_procedures() -> tuple[str, ...]:
 def core_links() -> tuple[CoreLink, ...]:
     """Curated links."""
     return tuple(CoreLink(dx, px, float(weight)) for dx, px, weight in rows_of("core_links"))
-
-
-def curated() -> Curated:
-    """The core in canonical codes."""
-    links = ((f"icd9cm:{one.diagnosis}", f"icd9pcs:{one.procedure}") for one in core_links())
-    return Curated(frozenset(f"icd9cm:{one.code}" for one in core_diagnoses()), frozenset(links))
 
 
 @cache

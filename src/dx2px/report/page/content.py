@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import chain, islice
+from itertools import chain
 
 import numpy as np
 
@@ -25,7 +24,6 @@ from dx2px.report.breakdown import (
     confusions,
     rank_stays,
 )
-from dx2px.report.curated import Curated
 from dx2px.report.embedding import CodeMap, LayoutConfig, code_map
 from dx2px.report.embedding.families import heading
 from dx2px.report.example_facts import shown_facts
@@ -42,7 +40,6 @@ from dx2px.scoring.subgroups import SMALLEST, Subgroup, subgroups
 
 Say = Callable[[str], None]
 EXPLAINED = 5  # best procedures of a shown stay
-LOOKED_AT = 500  # synthetic stays, for those that read like medicine
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,6 @@ class ReportConfig:
     stays: int = 10  # to explain; 0 for none
     part: str | None = None  # of the cohort; None: the test part of the model's own cohort, all of another
     neighbours: int = 3  # of each kind, in the table of well-known codes
-    curated: Curated | None = None  # what may be shown of single synthetic stays
     layout: LayoutConfig = field(default_factory=LayoutConfig)
 
     def __post_init__(self) -> None:
@@ -188,19 +184,7 @@ def _stays(model: Model, ranking: Ranking, config: ReportConfig) -> tuple[ShownS
         return ()
     counts = (files.diagnosis_counts, files.procedure_counts)
     stays = ranking.stays
-    keep = (lambda rows: rows) if config.curated is None else partial(_readable, model, stays, config.curated)
-    return _shown_all(model, stays, choose_stays(ranking, counts, chapter, config.stays, keep))
-
-
-def _readable(model: Model, stays: Cohort, curated: Curated, rows: list[int]) -> list[int]:
-    """Those of some synthetic stays that read like medicine, with their answers; the first ones of many."""
-    holding = (row for row in rows if curated.holds(stays.diagnoses_of(row), stays.procedures_of(row)))
-    found = list(islice(holding, LOOKED_AT))
-    shown = _shown_all(model, stays, found)
-    return [row for row, one in zip(found, shown, strict=True) if curated.agrees(one.explanation)]
-
-
-def _shown_all(model: Model, stays: Cohort, rows: list[int]) -> tuple[ShownStay, ...]:
+    rows = choose_stays(ranking, counts, chapter, config.stays)
     facts = shown_facts(model.layout, stays, rows)
     return tuple(_shown(model, stays, row, told) for row, told in zip(rows, facts, strict=True))
 

@@ -21,24 +21,23 @@ NOTICE = (
     "These are stays of the cohort, with their codes but without identifiers. Someone who knows a person may still "
     "recognise them by their codes: keep this page as safe as the cohort."
 )
-CURATED = (
-    "These stays are synthetic, and most planted links are not medicine. Shown are only stays that read like it: their "
-    "diagnoses are curated ones, and their coded and recommended procedures all come from curated links."
+SYNTHETIC = (
+    "These stays are synthetic: no patient is behind them. Which procedure may follow which diagnosis was written by "
+    "hand; how often it does was drawn at random."
 )
 
 
 def stays_section(content: Content) -> Markup:
     """How the model explains single stays, chosen by a rule."""
     if not content.stays:
-        why = f" {CURATED}" if content.synthetic else ""
-        return section("stays", "Explained stays", el("p", f"No stays are shown.{why}"))
+        return section("stays", "Explained stays", el("p", "No stays are shown."))
     plan = content.stays[0].explanation.plan
     told = f" {FACTS_RULE}" if content.facts else ""
     rows = ", then other evidence," if any(one.explanation.evidence for one in content.stays) else ""
     return section(
         "stays",
         "Explained stays",
-        el("p", CURATED) if content.synthetic else _notice(),
+        el("p", SYNTHETIC) if content.synthetic else _notice(),
         el("p", f"The rule: {RULE}{told}"),
         el(
             "p",
