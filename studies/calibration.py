@@ -18,7 +18,8 @@ from dx2px import Cohort, Trained
 from dx2px.lab.benchmark.settings import method_with
 from dx2px.scoring.calibration import Doubles, most_probable
 from dx2px.scoring.cohort_evidence import stay_rows
-from dx2px.training.fit_calibration import conformal_thresholds, scored_pairs
+from dx2px.scoring.points import scored_pairs
+from dx2px.training.fit_calibration import conformal_thresholds
 from dx2px.training.run import learn
 
 METHODS = "popularity,cooccurrence,linear,mlp,e+pooling,e+sa+ma"

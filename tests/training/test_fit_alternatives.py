@@ -8,14 +8,19 @@ import numpy as np
 import pytest
 
 from dx2px.ragged import Ragged, offsets_of
-from dx2px.scoring.calibration import Calibration, Curve
+from dx2px.scoring.calibration import Calibration
 from dx2px.scoring.completion import Completion
+from dx2px.scoring.head import Head
 from dx2px.training.fit_alternatives import fit_alternatives
 from dx2px.training.fit_calibration import logistic
 from dx2px.training.fit_completion import shown_and_left
+from synthetic_models import SIGMOID
 
-LINE = Curve(np.array([-30.0, 30.0]), np.array([-30.0, 30.0]))
-PLAIN = Calibration(False, LINE, np.array([1.0, 0, 0, 0]), LINE, np.empty(0), np.empty(0))
+STILL = Head(
+    *(np.full(shape, size, np.float32) for shape, size in ((5, 1), (5, 0), ((5, 2), 0), ((5, 2), 1))),
+    1.0,
+    0.0,
+)
 
 
 def test_only_the_pair_that_excludes_each_other_is_found() -> None:
@@ -25,8 +30,8 @@ def test_only_the_pair_that_excludes_each_other_is_found() -> None:
     coded[:, 1] = ~coded[:, 0]  # 0 and 1 exclude each other; 3 and 4 are too rare to tell
     coded[:, 3] &= ~coded[:, 4]
     procedures = Ragged(offsets_of(coded.sum(axis=1)), np.nonzero(coded)[1])
-    scores = np.log(p / (1 - p)).astype(np.float32)
-    assert fit_alternatives(PLAIN, scores, procedures).to_list() == [[0, 1]]
+    eta = np.log(p / (1 - p)).astype(np.float32)
+    assert fit_alternatives(STILL, eta, procedures).to_list() == [[0, 1]]
 
 
 def test_of_each_stay_one_to_all_procedures_are_shown() -> None:
@@ -49,7 +54,7 @@ def test_a_logistic_fit_finds_the_weights_and_never_turns_the_odds_round() -> No
 
 
 def test_completion_changes_only_stays_in_which_something_is_coded() -> None:
-    stage = replace(PLAIN, completion=Completion(1.0, -2.0, -0.5))
+    stage = replace(SIGMOID, completion=Completion(1.0, -2.0, -0.5))
     scores = np.array([[0.0, 0.0, 0.0], [0.0, -np.inf, 0.0], [0.0, -np.inf, -np.inf]])
     p = stage.probability(scores)
     odds = np.log(p / (1 - p), where=p > 0, out=np.full(p.shape, -np.inf))

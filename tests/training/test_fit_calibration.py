@@ -65,7 +65,9 @@ def fitted(validation: World) -> Stages:
 
     @cache
     def stage(kind: str) -> Calibration:
-        return fit_calibration(validation.scores(SCORES[kind]), validation.rows, validation.procedures)
+        return fit_calibration(
+            *scored_pairs(validation.scores(SCORES[kind]), validation.rows, validation.procedures)
+        )
 
     return stage
 
@@ -135,9 +137,7 @@ def test_a_set_holds_on_average_what_was_asked_for() -> None:
 
 @pytest.mark.parametrize("table", [np.zeros((12, 4)), np.eye(4)[np.arange(12) % 4] * 50.0])
 def test_few_stays_of_useless_or_perfect_scores_give_no_certainty(table: NDArray[np.float64]) -> None:
-    rows = Ragged.from_lists([[i] for i in range(12)])
-    procedures = Ragged.from_lists([[i % 4] for i in range(12)])
-    stage = fit_calibration(lambda r: table[r.values], rows, procedures)
+    stage = fit_calibration(table, np.eye(4, dtype=bool)[np.arange(12) % 4])
     p = stage.probability(table)
     assert ((p > 0) & (p < 1)).all()
     if table.any():
@@ -147,8 +147,7 @@ def test_few_stays_of_useless_or_perfect_scores_give_no_certainty(table: NDArray
 
 
 def test_one_procedure_that_every_stay_has() -> None:
-    rows, procedures = Ragged.from_lists([[i] for i in range(9)]), Ragged.from_lists([[0]] * 9)
-    stage = fit_calibration(lambda r: np.ones((len(r), 1)), rows, procedures)
+    stage = fit_calibration(np.ones((9, 1)), np.ones((9, 1), bool))
     assert 0.7 < stage.probability(np.ones((1, 1)))[0, 0] < 1
 
 
@@ -163,9 +162,9 @@ def test_many_stays_are_thinned_out_evenly(monkeypatch: pytest.MonkeyPatch, vali
 def test_scores_that_are_no_numbers_are_refused() -> None:
     rows, procedures = Ragged.from_lists([[0]]), Ragged.from_lists([[0]])
     with pytest.raises(InputError, match="not finite"):
-        fit_calibration(lambda r: np.full((1, 2), np.nan), rows, procedures)
+        scored_pairs(lambda r: np.full((1, 2), np.nan), rows, procedures)
     with pytest.raises(InputError, match="no stays"):
-        fit_calibration(lambda r: np.ones((1, 2)), Ragged.from_lists([]), Ragged.from_lists([]))
+        scored_pairs(lambda r: np.ones((1, 2)), Ragged.from_lists([]), Ragged.from_lists([]))
 
 
 def test_what_is_printed_are_plain_numbers(fitted: Stages, validation: World) -> None:

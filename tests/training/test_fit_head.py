@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from dx2px.methods.estimator import ProcedureRecommender
 from dx2px.ragged import Ragged, offsets_of
+from dx2px.scoring.calibration import Calibration
 from dx2px.scoring.cohort_evidence import stay_rows
 from dx2px.scoring.folder import halved
 from dx2px.scoring.per_procedure import per_procedure
+from dx2px.scoring.segments import Doubles, Floats
 from dx2px.training import fit_head
 from dx2px.training.fit_calibration import fit_calibration, slope_and_shift
-from dx2px.training.fit_head import fitting_stays, with_head
+from dx2px.training.fit_head import fitting_stays, pooled_log_odds, with_head
 from dx2px.training.run import SplitConfig, learn
 
 PROCEDURES = 12
@@ -37,21 +39,20 @@ class World:
             self.table[pair, :2] = 3.0
             first = rng.random(stays) < 0.5
             self.coded[pair, 0], self.coded[pair, 1] = first[pair], ~first[pair]
-        self.rows = Ragged.from_lists([[i] for i in range(stays)])
         self.procedures = Ragged(offsets_of(self.coded.sum(axis=1)), np.nonzero(self.coded)[1])
 
-    def scores(self, rows: Ragged) -> NDArray[np.float32]:
-        return self.table[rows.values]
-
     @property
-    def held_out(self) -> tuple[object, Ragged, Ragged]:
-        return self.scores, self.rows, self.procedures
+    def held_out(self) -> tuple[Doubles, NDArray[np.bool_]]:
+        return self.table.astype(np.float64), self.coded
+
+    def lessons(self, pooled: Calibration) -> tuple[Floats, Ragged]:
+        return pooled_log_odds(pooled, self.table.copy()), self.procedures
 
 
 def test_it_makes_each_procedure_right() -> None:
     training, validation, test = World(1, 6000), World(2, 1500), World(3, 4000)
     pooled = fit_calibration(*validation.held_out)
-    found = with_head(pooled, (training.table.copy(), training.procedures), validation.held_out)
+    found = with_head(pooled, training.lessons(pooled), validation.held_out)
     assert found.head is not None
     before, after = (per_procedure(one.probability(test.table), test.coded) for one in (pooled, found))
     assert after.log_loss < before.log_loss - 0.3
@@ -68,7 +69,7 @@ def test_it_makes_each_procedure_right() -> None:
 def test_its_sets_keep_their_promise() -> None:
     training, validation, test = World(1, 6000), World(2, 3000), World(3, 4000)
     pooled = fit_calibration(*validation.held_out)
-    found = with_head(pooled, (training.table.copy(), training.procedures), validation.held_out)
+    found = with_head(pooled, training.lessons(pooled), validation.held_out)
     members = found.members(found.probability(test.table), 0.9)
     recall = (members & test.coded).sum(axis=1) / test.coded.sum(axis=1)
     assert recall.mean() == pytest.approx(0.9, abs=0.015)
@@ -79,13 +80,13 @@ def test_a_head_that_does_not_help_is_left_out() -> None:
     training, validation = World(1, 600, wrong=0), World(2, 600, wrong=0)
     pooled = fit_calibration(*validation.held_out)
     misleading = Ragged.from_lists([[int(row.argmin())] for row in training.eta])
-    assert with_head(pooled, (training.table.copy(), misleading), validation.held_out) is pooled
+    assert with_head(pooled, (training.lessons(pooled)[0], misleading), validation.held_out) is pooled
 
 
 def test_slope_and_shift_are_those_of_half_precision() -> None:
     training, validation = World(1, 600), World(2, 600)
     pooled = fit_calibration(*validation.held_out)
-    found = with_head(pooled, (training.table.copy(), training.procedures), validation.held_out, half=True)
+    found = with_head(pooled, training.lessons(pooled), validation.held_out, half=True)
     assert found.head is not None
     for name, array in halved(found.arrays).items():
         assert np.array_equal(found.arrays[name], array)
@@ -100,18 +101,23 @@ def test_slope_and_shift_undo_a_distortion() -> None:
     assert slope_and_shift((eta - 1) / 2, coded) == pytest.approx((2, 1), abs=0.05)
 
 
-def test_what_the_loss_computes_is_what_the_head_answers() -> None:
-    eta = np.random.default_rng(0).normal(-2, 2, (7, 5))
-    rng = np.random.default_rng(1)
-    shapes = {"k": 5, "a": 5, "q": (5, 3), "W": (5, 3)}
-    weights = {name: torch.from_numpy(rng.normal(size=shape)).float() for name, shape in shapes.items()}
-    head = fit_head.Head.of({f"head_{name}": weight.numpy() for name, weight in weights.items()})
-    coded = rng.random(eta.shape) < 0.3
-    p = 1 / (1 + np.exp(-head.own(eta)))
-    surprise = -np.log(np.where(coded, p, 1 - p)).sum() / 7
-    # With infinitely many stays the ridge vanishes.
-    found = fit_head._loss(weights, torch.from_numpy(eta).float(), torch.from_numpy(coded), 10**12)
-    assert found.item() == pytest.approx(surprise, rel=1e-5)
+def test_the_gradient_is_that_of_what_the_head_answers() -> None:
+    rng = np.random.default_rng(0)
+    eta, coded = rng.normal(-2, 2, (7, 5)).astype(np.float32), rng.random((7, 5)) < 0.3
+    shapes = {"k": (5,), "a": (5,), "q": (5, 3), "W": (5, 3)}
+    weights = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    procedures = Ragged(offsets_of(coded.sum(axis=1)), np.nonzero(coded)[1])
+    found = fit_head.gradient(weights, eta, procedures)
+
+    def surprise(name: str, step: Floats) -> float:
+        moved = weights | {name: weights[name] + step}
+        p = 1 / (1 + np.exp(-fit_head.Head.of({f"head_{of}": array for of, array in moved.items()}).own(eta)))
+        return -float(np.log(np.where(coded, p, 1 - p)).sum())
+
+    for name, slopes in found.items():
+        way = rng.normal(size=slopes.shape).astype(np.float32)
+        slope = (surprise(name, way / 128) - surprise(name, -way / 128)) * 64
+        assert float((slopes * way).sum()) == pytest.approx(slope, rel=2e-3, abs=2e-3)
 
 
 def test_the_same_stays_give_the_same_head() -> None:

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from dx2px.cohort import Cohort, Ragged
+from dx2px.ragged import offsets_of
 from dx2px.scoring.calibration import Calibration
 from dx2px.scoring.completion import Completion, Rest
 from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.scoring.segments import Floats
+from dx2px.training import fit_rest as fit_rest_module
 from dx2px.training.fit_rest import fit_rest
 from synthetic_models import SIGMOID, beside_files
 
@@ -60,6 +62,25 @@ def test_the_shares_of_the_rule_are_found(rest: Rest) -> None:
     assert given(rest, [CLOSED])[BLOOD] < 0.05
     assert given(rest, [OPEN, BLOOD])[ECHO] == pytest.approx(1 / 3, abs=0.06)
     assert max(given(rest, [OPEN])[CLOSED], given(rest, [CLOSED])[OPEN]) < 0.03
+
+
+def test_the_gradient_is_that_of_what_is_answered() -> None:
+    rng = np.random.default_rng(2)
+    lessons = fit_rest_module._Asked.of(STAGE, LAYOUT, even_scores, stays(9, 3))
+    shapes = {"k": (4,), "a": (4,), "A": (4, 3), "B": (4, 3)}
+    weights = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    entries = Ragged(offsets_of(np.bincount(lessons.stay, minlength=9)), np.arange(len(lessons.stay)))
+    found = fit_rest_module.gradient(weights, lessons, np.arange(9), entries)
+
+    def surprise(name: str, step: Floats) -> float:
+        moved = weights | {name: weights[name] + step}
+        y = lessons.log_odds(Rest.of({f"rest_{of}": array for of, array in moved.items()}))
+        return float(np.logaddexp(0, np.where(lessons.belongs, -y, y)).sum())
+
+    for name, slopes in found.items():
+        way = rng.normal(size=slopes.shape).astype(np.float32)
+        slope = (surprise(name, way / 128) - surprise(name, -way / 128)) * 64
+        assert float((slopes * way).sum()) == pytest.approx(slope, rel=2e-3, abs=2e-3)
 
 
 def test_some_places_are_those_of_all(rest: Rest) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.scoring.head import Head, factors_first, plus_factors
+from dx2px.scoring.head import Head
 from dx2px.scoring.methods import Layout
 from dx2px.scoring.segments import Doubles, Factor, Floats
 
@@ -91,14 +91,11 @@ class Rest:
 
     def own(self, z: Doubles, coded: NDArray[np.bool_], places: NDArray[np.int64] | None = None) -> Doubles:
         """y of the module's text. The same sums in the same order, whatever stays and places."""
-        factors = (coded.astype(np.float32) @ self._factor).astype(np.float64)  # (i, f)
+        beside = coded.astype(np.float32) @ self._factor @ self._loadings  # (i, p)
+        y: Doubles = np.clip(z, -MOST, MOST)
         if places is None:
-            k, a, B = self.k, self.a, self._turned
-        else:
-            k, a, B = self.k[places], self.a[places], factors_first(self.B[places])
-        y: Doubles = np.clip(z, -MOST, MOST) * k
-        y += a
-        return plus_factors(y, factors, B)
+            return y * self.k + self.a + beside
+        return y * self.k[places] + self.a[places] + np.take_along_axis(beside, places, axis=1)
 
     @property
     def arrays(self) -> dict[str, Floats]:
@@ -111,9 +108,9 @@ class Rest:
         return self.slope, self.shift
 
     @cached_property
-    def _turned(self) -> Doubles:
-        return factors_first(self.B)
-
-    @cached_property
     def _factor(self) -> Factor:
         return Factor(self.A)
+
+    @cached_property
+    def _loadings(self) -> Factor:
+        return Factor(self.B.T)

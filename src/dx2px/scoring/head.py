@@ -37,7 +37,6 @@ COMPLETION: Layout = {  # of the second head, for stays in which some procedures
     for name, axes in LAYOUT.items()
 }
 _MOST = 30.0  # log odds: e³⁰ to one is as certain as an answer may be
-_BLOCK = 64  # stays
 _LEAST = np.float32(-80)  # exp(80) is still finite in single precision
 
 
@@ -67,63 +66,41 @@ class Head:
         """As a model folder names them."""
         return dict(zip(layout, (self.k, self.a, self.q, self.W), strict=True))
 
-    def log_odds(self, eta: Doubles, places: NDArray[np.int64] | None = None) -> Doubles:
+    def log_odds(self, eta: NDArray[Any], places: NDArray[np.int64] | None = None) -> Doubles:
         """w z + c, from the pooled log odds of all procedures, (i, p); with `places` (i, l), of these only."""
         return np.clip(self.slope * self.own(eta, places) + self.shift, -_MOST, _MOST)
 
-    def own(self, eta: Doubles, places: NDArray[np.int64] | None = None) -> Doubles:
+    def own(self, eta: NDArray[Any], places: NDArray[np.int64] | None = None) -> Doubles:
         """z of the module's text, (i, p) or (i, l). The same sums in the same order, whatever stays and places."""
-        factors = np.tanh(_roots(eta) @ self._factor).astype(np.float64)  # (i, f)
+        turned = np.tanh(roots(eta) @ self._factor) @ self._loadings  # (i, p)
         if places is None:
-            k, a, q, chosen = self.k, self.a, self._turned, eta
-        elif len(places) == 1:  # as below, in fewer steps
-            at = places[0]
-            k, a, q, chosen = self.k[at], self.a[at], self._turned[:, at], eta[:, at]
-        else:
-            k, a, q = self.k[places], self.a[places], factors_first(self.q[places])
-            chosen = np.take_along_axis(eta, places, axis=1)
-        z: Doubles = chosen * k
-        z += a
-        return plus_factors(z, factors, q)
-
-    @cached_property
-    def _turned(self) -> Doubles:
-        return factors_first(self.q)
+            z: Doubles = eta * self.k
+            z += self.a
+            z += turned
+            return z
+        chosen: Doubles = np.take_along_axis(eta, places, axis=1)
+        found: Doubles = chosen * self.k[places] + self.a[places] + np.take_along_axis(turned, places, axis=1)
+        return found
 
     @cached_property
     def _factor(self) -> Factor:
         return Factor(self.W)
 
-
-def factors_first(loadings: Floats) -> Doubles:
-    """The loadings of factors, (…, f), as (f, …) in double precision."""
-    return np.ascontiguousarray(np.moveaxis(loadings, -1, 0), np.float64)
-
-
-def plus_factors(z: Doubles, factors: Doubles, loadings: Doubles) -> Doubles:
-    """z + Σ_f factors · loadings, from z (i, p), factors (i, f) and loadings (f, p) or (f, i, p).
-
-    The factors are added one after the other, so that a sum is the same to the bit whatever the stays beside it. The
-    stays are cut into blocks, so that what is added to stays in the processor's cache.
-    """
-    if len(z) == 1:  # the same order in two steps instead of two per factor
-        terms = factors[0].reshape(-1, 1, 1) * loadings.reshape(len(loadings), 1, -1)
-        found: Doubles = np.add.accumulate(np.concatenate([z[None], terms]))[-1]
-        return found
-    for start in range(0, len(z), _BLOCK):
-        rows = slice(start, start + _BLOCK)
-        part, own = z[rows], factors[rows]
-        term = np.empty_like(part)
-        for f, loading in enumerate(loadings):
-            part += np.multiply(own[:, f, None], loading if loading.ndim == 1 else loading[rows], out=term)
-    return z
+    @cached_property
+    def _loadings(self) -> Factor:
+        return Factor(self.q.T)
 
 
-def _roots(eta: Doubles) -> Floats:
+def roots(eta: NDArray[Any]) -> Floats:
     """√σ(η) in single precision."""
-    x = np.maximum(eta.astype(np.float32), _LEAST)
-    np.negative(x, out=x)
-    np.exp(x, out=x)
-    x += 1
-    np.sqrt(x, out=x)
-    return np.divide(np.float32(1), x, out=x)
+    found = single_sigmoid(eta)
+    return np.sqrt(found, out=found)
+
+
+def single_sigmoid(x: NDArray[Any]) -> Floats:
+    """1 / (1 + e⁻ˣ) in single precision, without overflow."""
+    out = np.maximum(x.astype(np.float32, copy=False), _LEAST)
+    np.negative(out, out=out)
+    np.exp(out, out=out)
+    out += 1
+    return np.divide(np.float32(1), out, out=out)

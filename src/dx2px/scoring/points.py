@@ -24,12 +24,16 @@ def scored_pairs(scores: Scores, diagnoses: Ragged, procedures: Ragged) -> tuple
     if not len(diagnoses):
         raise InputError("There are no stays to fit or measure a calibration on.")
     size = scores(diagnoses.take([0])).shape[1]
-    stays = min(len(diagnoses), max(1, MOST_PAIRS // size))
-    rows = np.linspace(0, len(diagnoses) - 1, stays).astype(np.int64)
+    rows = evenly_spread(len(diagnoses), size, MOST_PAIRS)
     s = np.concatenate([scores(block) for block in diagnoses.take(rows).blocks(BATCH)]).astype(np.float64)
     if not np.isfinite(s).all():
         raise InputError("The method gave scores that are not finite numbers, so they cannot be calibrated.")
     return s, procedures.take(rows).indicator(size)  # (i, p) (i, p)
+
+
+def evenly_spread(stays: int, procedures: int, most: int) -> NDArray[np.int64]:
+    """All stays, or some of them if they would make more than so many pairs with the procedures."""
+    return np.linspace(0, stays - 1, min(stays, max(1, most // procedures))).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,7 @@
 """Adam on one flat buffer, of which the network's parameters are views.
 
-The arithmetic is torch's fused Adam. One buffer needs one call per step, and is one array to sum over processes.
+The arithmetic is torch's fused Adam, called as a function: torch's optimiser objects load torch's compiler, which takes
+more than a second. One buffer needs one call per step, and is one array to sum over processes.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.optim.adam import adam
 
 from dx2px.errors import InputError
 
 Array = NDArray[Any]
-_MOMENTS = {"m": "exp_avg", "v": "exp_avg_sq"}  # our names, torch's names
+_MOMENTS = "mv"  # of the gradient, and of its square
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,23 @@ class AdamConfig:
     eps: float = 1e-8
 
 
+class Moments:
+    """The state of Adam for one buffer, and its step."""
+
+    def __init__(self, flat: Tensor, config: AdamConfig) -> None:
+        self.config = config
+        self.means = {name: torch.zeros_like(flat) for name in _MOMENTS}
+        self.steps = torch.zeros((), dtype=torch.float32, device=flat.device)
+
+    @torch.no_grad()
+    def step(self, flat: Tensor, gradient: Tensor, lr: float) -> None:
+        """Move the buffer along its gradient."""
+        first, second = ([self.means[name]] for name in _MOMENTS)
+        rates = {"beta1": self.config.beta1, "beta2": self.config.beta2, "eps": self.config.eps, "lr": lr}
+        none = {"amsgrad": False, "weight_decay": 0.0, "maximize": False}
+        adam([flat], [gradient], first, second, [], [self.steps], fused=True, **rates, **none)  # type: ignore[arg-type]
+
+
 class FlatAdam:
     """Parameters, gradient and Adam's moments in flat buffers.
 
@@ -47,15 +66,7 @@ class FlatAdam:
         self._shapes = {name: p.shape for name, p in network.named_parameters()}
         self.flat = torch.cat([p.detach().reshape(-1) for p in network.parameters()])
         self.gradient = torch.zeros_like(self.flat)
-        parameter = nn.Parameter(self.flat)
-        parameter.grad = self.gradient
-        self._adam = torch.optim.Adam(
-            [parameter], lr=config.lr, betas=(config.beta1, config.beta2), eps=config.eps, fused=True
-        )
-        # Torch would make this state in its first step; made here, it can be loaded before that.
-        self._state: dict[str, Tensor] = {name: torch.zeros_like(self.flat) for name in _MOMENTS.values()}
-        self._state["step"] = torch.zeros((), dtype=torch.float32, device=self.flat.device)
-        self._adam.state[parameter] = self._state
+        self._moments = Moments(self.flat, config)
         for name, view in self.views(self.flat).items():
             network.get_parameter(name).data = view
 
@@ -69,14 +80,13 @@ class FlatAdam:
     def update(self, lr: float | None = None) -> None:
         """One step along `gradient`, with the configured learning rate or another."""
         self.steps += 1
-        self._adam.param_groups[0]["lr"] = self.config.lr if lr is None else lr
-        self._adam.step()
+        self._moments.step(self.flat, self.gradient, self.config.lr if lr is None else lr)
 
     def state(self) -> dict[str, Array]:
         """A copy of the optimiser's state: `steps`, and the moments `m.U`, `v.U`, … of each parameter."""
         state: dict[str, Array] = {"steps": np.array(self.steps, dtype=np.int64)}
-        for kind, moment in _MOMENTS.items():
-            for name, view in self.views(self._state[moment]).items():
+        for kind, moment in self._moments.means.items():
+            for name, view in self.views(moment).items():
                 state[f"{kind}.{name}"] = view.cpu().numpy().copy()
         return state
 
@@ -88,7 +98,7 @@ class FlatAdam:
             wrong = sorted(k for k in expected.keys() | given.keys() if expected.get(k) != given.get(k))
             raise InputError(f"optimiser state: {', '.join(wrong)} missing, unknown or of another shape")
         self.steps = int(state["steps"])
-        self._state["step"].fill_(self.steps)
-        for kind, moment in _MOMENTS.items():
-            for name, view in self.views(self._state[moment]).items():
+        self._moments.steps.fill_(self.steps)
+        for kind, moment in self._moments.means.items():
+            for name, view in self.views(moment).items():
                 view.copy_(torch.from_numpy(np.ascontiguousarray(state[f"{kind}.{name}"])))

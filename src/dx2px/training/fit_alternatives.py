@@ -12,7 +12,7 @@ import numpy as np
 
 from dx2px.cohort import Ragged
 from dx2px.scoring.alternatives import Alternatives
-from dx2px.scoring.calibration import Calibration
+from dx2px.scoring.head import Head, single_sigmoid
 from dx2px.scoring.metrics import BATCH
 from dx2px.scoring.segments import Floats
 
@@ -20,13 +20,13 @@ LEAST = 20.0  # stays that should have both: with fewer, chance alone may keep t
 MOST = 0.2  # of these, the share that has both
 
 
-def fit_alternatives(stage: Calibration, scores: Floats, procedures: Ragged) -> Alternatives:
-    """The pairs that exclude each other, from the scores of training stays, (i, p), and their procedures."""
-    size = scores.shape[1]
+def fit_alternatives(head: Head, eta: Floats, procedures: Ragged) -> Alternatives:
+    """The pairs that exclude each other, from the pooled log odds of training stays, (i, p), and their procedures."""
+    size = eta.shape[1]
     implied, coded = np.zeros((size, size)), np.zeros((size, size))
-    starts = range(0, len(scores), BATCH)
+    starts = range(0, len(eta), BATCH)
     for start, block in zip(starts, procedures.blocks(BATCH), strict=True):
-        p = stage.probability(scores[start : start + BATCH]).astype(np.float32)
+        p = single_sigmoid(head.log_odds(eta[start : start + BATCH]))
         is_coded = block.indicator(size).astype(np.float32)
         implied += p.T @ p
         coded += is_coded.T @ is_coded

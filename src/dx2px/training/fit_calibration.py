@@ -15,14 +15,13 @@ Axes: i stays, p procedures, n points, k knots.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.cohort import Ragged
 from dx2px.scoring.calibration import Calibration, centre, combined, context, most_probable, sigmoid
-from dx2px.scoring.metrics import Scores
-from dx2px.scoring.points import Points, scored_pairs
+from dx2px.scoring.points import Points
 from dx2px.scoring.segments import Doubles
 from dx2px.training.rising import rising_curve
 
@@ -33,14 +32,14 @@ _NEWTON_STEPS = 50
 _NEARLY = 1e-15  # the least likelihood of what happened
 
 
-def fit_calibration(scores: Scores, diagnoses: Ragged, procedures: Ragged) -> Calibration:
-    """The stage of a method, fitted on stays that it did not learn from."""
-    s, coded = scored_pairs(scores, diagnoses, procedures)
+def fit_calibration(s: Doubles, coded: NDArray[np.bool_]) -> Calibration:
+    """The stage of a method, fitted on the scores of stays that it did not learn from, (i, p), and what was coded."""
     plain, centred = (_stage(s, coded, centred) for centred in (False, True))
-    losses = [log_loss(stage.probability(s), coded) for stage in (plain, centred)]
-    best = centred if losses[1] <= _NEAR * losses[0] else plain
-    thresholds = conformal_thresholds(best.probability(s), coded, COVERAGES)
-    return replace(best, coverages=COVERAGES, thresholds=thresholds)
+    p, of_centred = (stage.probability(s) for stage in (plain, centred))
+    best = plain
+    if log_loss(of_centred, coded) <= _NEAR * log_loss(p, coded):
+        best, p = centred, of_centred
+    return replace(best, coverages=COVERAGES, thresholds=conformal_thresholds(p, coded, COVERAGES))
 
 
 def conformal_thresholds(probability: Doubles, coded: NDArray[np.bool_], coverages: Doubles) -> Doubles:
@@ -77,23 +76,23 @@ def log_loss(p: Doubles, coded: NDArray[np.bool_]) -> float:
 
 
 def slope_and_shift(z: Doubles, coded: NDArray[np.bool_]) -> tuple[float, float]:
-    """w and c of the likeliest σ(w z + c), with a weak ridge towards 1 and 0."""
-    flat = z.reshape(-1)
-    w, c = logistic(
-        np.stack([flat, np.ones_like(flat)], axis=1), coded.reshape(-1), np.array([1.0, 0.0])
-    ).tolist()
+    """w and c of the likeliest σ(w z + c), with a weak ridge towards 1 and 0; similar pairs count together."""
+    points = Points.of(z, coded)
+    features = np.stack([points.x, np.ones(len(points.x))], axis=1)
+    w, c = logistic(features, points.coded, np.array([1.0, 0.0]), points.pairs).tolist()
     return w, c
 
 
-def logistic(features: Doubles, coded: NDArray[np.bool_], start: Doubles) -> Doubles:
+def logistic(features: Doubles, coded: NDArray[Any], start: Doubles, pairs: Doubles | float = 1.0) -> Doubles:
     """The likeliest weights of a few features by Newton's method, with a weak ridge towards `start`.
 
-    The first feature is log odds; if the fit would turn them round, or ends in no numbers, `start` is returned.
+    `coded` says how many of the `pairs` with these features were coded. The first feature is log odds; if the fit would
+    turn them round, or ends in no numbers, `start` is returned.
     """
     weights = start.copy()
     for _ in range(_NEWTON_STEPS):
         p = sigmoid(features @ weights)
-        wrong, spread = p - coded, p * (1 - p)
+        wrong, spread = pairs * p - coded, pairs * p * (1 - p)
         H = (features * spread[:, None]).T @ features + np.eye(len(start))
         step = np.linalg.solve(H, features.T @ wrong + weights - start)
         weights = weights - step

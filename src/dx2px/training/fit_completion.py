@@ -24,11 +24,11 @@ from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.scoring.folder import halved
 from dx2px.scoring.head import COMPLETION, Head
 from dx2px.scoring.metrics import BATCH, Scores
+from dx2px.scoring.points import MOST_PAIRS, evenly_spread
 from dx2px.scoring.segments import Doubles
 from dx2px.training.fit_calibration import log_loss, logistic, slope_and_shift
 from dx2px.training.fit_head import fit_head
 
-MOST_PAIRS = 5_000_000  # of validation stay and procedure; with more, evenly spread stays are used
 STEPS = 300  # of the second head: it starts near the truth
 _LEAST = np.float32(-80)  # log odds of what is not asked; exp(80) is still finite in single precision
 
@@ -80,8 +80,7 @@ def fit_completion(
         half: Round the head's arrays to half precision, as the folder will.
     """
     scores, stays = validation
-    most = max(1, MOST_PAIRS // layout.procedures)
-    some = stays.subset(np.linspace(0, len(stays) - 1, min(len(stays), most)).astype(np.int64))
+    some = stays.subset(evenly_spread(len(stays), layout.procedures, MOST_PAIRS))
     held_out = _Asked.of(stage, layout, scores, some, seed=0)
     plain = _plain(held_out)
     if stage.head is None:

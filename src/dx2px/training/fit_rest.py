@@ -18,8 +18,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.nn.functional import softplus
 
 from dx2px.cohort import Cohort, Ragged
 from dx2px.ragged import offsets_of
@@ -28,17 +26,17 @@ from dx2px.scoring.cohort_evidence import known_of
 from dx2px.scoring.completion import MOST, REST, Rest
 from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.scoring.folder import halved
+from dx2px.scoring.head import single_sigmoid
 from dx2px.scoring.metrics import BATCH, Scores
+from dx2px.scoring.points import MOST_PAIRS, evenly_spread
 from dx2px.scoring.segments import Doubles, Floats
+from dx2px.training.descent import Weights, descend
 from dx2px.training.fit_calibration import log_loss, slope_and_shift
 
-MOST_PAIRS = 5_000_000  # of validation stay and procedure; with more, evenly spread stays are used
-FACTORS, STEPS, STAYS, RATE = 16, 600, 500, 0.02
-_RIDGE = {"k": 5.0, "a": 0.5, "A": 1.0, "B": 1.0}  # per unit², against the loss of all stays together
+FACTORS, STEPS = 16, 600
+_RIDGE = {"k": 5.0, "a": 0.5, "A": 1.0, "B": 1.0}
 _SPREAD = 0.3  # deviation of A at the start
 
-
-Weights = dict[str, Tensor]
 Indices = NDArray[np.int64]
 Marks = NDArray[np.bool_]
 
@@ -98,8 +96,7 @@ def fit_rest(
         half: Round the arrays to half precision, as the folder will.
     """
     scores, stays = validation
-    most = max(1, MOST_PAIRS // layout.procedures)
-    some = stays.subset(np.linspace(0, len(stays) - 1, min(len(stays), most)).astype(np.int64))
+    some = stays.subset(evenly_spread(len(stays), layout.procedures, MOST_PAIRS))
     held_out = _Asked.of(stage, layout, scores, some)
     z, belongs = held_out.log_odds(), held_out.belongs
     if not belongs.any():  # every stay has one procedure
@@ -136,53 +133,47 @@ def _log_odds(
 
 
 def _fitted(lessons: _Asked, start: tuple[float, float], seed: int = 0) -> dict[str, Floats]:
-    """The arrays. The learning rate is even at first and falls to 0 in the second half of the steps."""
+    """The arrays."""
     generator = torch.Generator().manual_seed(seed)
     stays, procedures = lessons.absent.shape
-    weights = _start(procedures, start, generator)
-    origin = {name: weights[name].detach().clone() for name in "ka"}
-    adam = torch.optim.Adam(weights.values(), fused=True)
-    entries = Ragged(
-        offsets_of(np.bincount(lessons.stay, minlength=stays)), np.arange(len(lessons.stay), dtype=np.int32)
-    )
-    size, order = min(STAYS, stays), np.empty(0, np.int64)
-    for step in range(STEPS):
-        if len(order) < size:
-            order = torch.randperm(stays, generator=generator).numpy()
-        rows, order = order[:size], order[size:]
-        loss = _surprise(weights, lessons, rows, entries.take(rows)) / size
-        loss = loss + _ridge(weights, origin) / stays
-        adam.param_groups[0]["lr"] = RATE * min(1.0, 2 * (1 - step / STEPS))
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-    return dict(zip(REST, (weights[name].detach().numpy() for name in "kaAB"), strict=True))
+    offsets = offsets_of(np.bincount(lessons.stay, minlength=stays))
+    entries = Ragged(offsets, np.arange(len(lessons.stay), dtype=np.int32))
+
+    def of_some(weights: Weights, rows: Indices) -> Weights:
+        return gradient(weights, lessons, rows, entries.take(rows))
+
+    origin = {"k": start[0], "a": start[1], "A": 0.0, "B": 0.0}
+    ridge = {name: (weight, origin[name]) for name, weight in _RIDGE.items()}
+    found = descend(_start(procedures, start, generator), of_some, ridge, stays, STEPS, generator)
+    return dict(zip(REST, (found[name] for name in "kaAB"), strict=True))
 
 
 def _start(procedures: int, start: tuple[float, float], generator: torch.Generator) -> Weights:
     """The completion with a slope and a shift; beside which procedures others stand has no say yet."""
-    weights = {
-        "k": torch.full((procedures,), start[0]),
-        "a": torch.full((procedures,), start[1]),
-        "A": _SPREAD * torch.randn(procedures, FACTORS, generator=generator),
-        "B": torch.zeros(procedures, FACTORS),
+    return {
+        "k": np.full(procedures, start[0], np.float32),
+        "a": np.full(procedures, start[1], np.float32),
+        "A": (_SPREAD * torch.randn(procedures, FACTORS, generator=generator)).numpy(),
+        "B": np.zeros((procedures, FACTORS), np.float32),
     }
-    return {name: weight.requires_grad_() for name, weight in weights.items()}
 
 
-def _surprise(weights: Weights, lessons: _Asked, rows: Indices, entries: Ragged) -> Tensor:
-    """The cross-entropy of all that is asked about some stays; `entries` are their places in `lessons.belonging`."""
+def gradient(weights: Weights, lessons: _Asked, rows: Indices, entries: Ragged) -> Weights:
+    """Of the cross-entropy of all that is asked about some stays; `entries` are their places in `lessons.belonging`."""
     k, a, A, B = (weights[name] for name in "kaAB")
-    coded = torch.from_numpy(lessons.coded[rows])
-    beside = coded.float() @ A  # (i, f)
-    y = torch.addmm(a, beside, B.T) + k * torch.from_numpy(lessons.absent[rows])
-    absent = softplus(y).sum() - softplus(y[coded]).sum()  # few are coded: the others need not be picked out
-    p = torch.from_numpy(lessons.procedure[entries.values])
-    others = beside[torch.from_numpy(entries.row_of_entry)] - A[p]  # (e, f)
-    z = torch.from_numpy(lessons.belonging[entries.values])
-    return absent + softplus(-(k[p] * z + a[p] + (others * B[p]).sum(dim=1))).sum()
-
-
-def _ridge(weights: Weights, origin: Weights) -> Tensor:
-    moved = {name: weight - origin[name] if name in origin else weight for name, weight in weights.items()}
-    return torch.stack([ridge * moved[name].square().sum() for name, ridge in _RIDGE.items()]).sum()
+    coded, z = lessons.coded[rows].astype(np.float32), lessons.absent[rows]
+    beside = coded @ A  # (i, f)
+    wrong = single_sigmoid(beside @ B.T + a + k * z) * (1 - coded)  # (i, p) what is coded is not asked here
+    back = wrong @ B  # (i, f) to `beside`
+    found = {"k": np.einsum("ip,ip->p", wrong, z), "a": wrong.sum(axis=0), "B": wrong.T @ beside}
+    p, stay = lessons.procedure[entries.values], entries.row_of_entry
+    others, own = beside[stay] - A[p], lessons.belonging[entries.values]  # (e, f) (e,)
+    doubt = single_sigmoid(k[p] * own + a[p] + (others * B[p]).sum(axis=1)) - 1  # (e,)
+    away = doubt[:, None] * B[p]  # (e, f) to `others`
+    np.add.at(found["k"], p, doubt * own)
+    np.add.at(found["a"], p, doubt)
+    np.add.at(found["B"], p, doubt[:, None] * others)
+    np.add.at(back, stay, away)
+    found["A"] = coded.T @ back
+    np.subtract.at(found["A"], p, away)
+    return found

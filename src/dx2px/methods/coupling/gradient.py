@@ -1,8 +1,8 @@
 """Scores and gradient of the default method on the CPU, written out: `kernels` around the matrix products of BLAS.
 
 The stays of a batch are cut into shares of one size, whatever the number of threads. Each share goes forward and back
-to its rows of evidence; then each part of the codes sums over the places where its codes occur. So no sum depends on
-the number of threads, and a share's tables stay in the cache until they are used up.
+to its rows of evidence and to the procedures; then each part of the codes sums over the places where its codes occur.
+So no sum depends on the number of threads, and a share's tables stay in the cache until they are used up.
 
 `dx2px.methods.coupling.network` has the same in torch, for other devices and for variants; a test compares the two.
 
@@ -107,11 +107,13 @@ class Compiled:
         stays, V = self._stays(evidence, procedures, source), self._targets()
         shares, found = list(stays.shares()), _arrays(gradients, self.config.dim)
         losses, db = np.empty(len(shares)), np.empty((len(shares), len(V)), np.float32)
+        dV = self._buffer("dV", (len(shares), *V.shape))
         self._threads.run(
-            partial(self._back, share, V, losses[k : k + 1], db[k]) for k, share in enumerate(shares)
+            partial(self._back, share, V, losses[k : k + 1], db[k], dV[k]) for k, share in enumerate(shares)
         )
         self._threads.run(self._sums(stays, found))
         db.sum(axis=0, out=found["b"])
+        dV.sum(axis=0, out=found["V"])
         kernels.sum_groups(*self._procedures, found["V"], found["R"])
         return float(losses.sum())
 
@@ -145,22 +147,19 @@ class Compiled:
         self._forward(some, V)
         kernels.totals(some.offsets, some.X, some.s, self.parameters["b"], out)
 
-    def _back(self, some: _Stays, V: Array, loss: Array, db: Array) -> None:
-        """From the loss of some stays back to their rows of evidence."""
+    def _back(self, some: _Stays, V: Array, loss: Array, db: Array, dV: Array) -> None:
+        """From the loss of some stays back to their rows of evidence and to the procedures."""
         self._forward(some, V)
         pairs = some.offsets, some.X, some.s, self.parameters["b"]
         codes = some.coded, some.shut, some.asked, some.hits
         loss[0] = kernels.couple(*pairs, *codes, self.config.balance, some.ds, db)
+        np.matmul(some.X.T, some.h, out=dV)
         np.matmul(some.X, V, out=some.du)
         kernels.gates_back(some.offsets, some.h, some.du, some.a)
         kernels.rows_back(some.offsets, some.u, some.a @ self.parameters["G"], some.du)
 
     def _sums(self, stays: _Stays, found: Mapping[str, Array]) -> Iterator[Task]:
         """The gradients that are sums over all stays."""
-        size = len(found["V"])
-        for part in range(PARTS):
-            some = slice(size * part // PARTS, size * (part + 1) // PARTS)
-            yield partial(np.matmul, stays.X[:, some].T, stays.h, out=found["V"][some])
         places = kernels.places_of(stays.codes, len(self._of_row))
         arrays = [*self._rows, *places, stays.du, stays.ds, *(found[name] for name in "USst")]
         for part in range(PARTS):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.methods.compiled import inlined, threaded, without_nan
+from dx2px.methods.compiled import inlined, threaded
 
 Array = NDArray[Any]
 
@@ -123,16 +123,18 @@ def gates(
                     row[m] = factor
 
 
-@without_nan
-def _highest(X: Array, s: Array, b: Array) -> Any:
-    """X ← X + b of one stay, (n, p); the highest X + b + s."""
-    highest = np.float32(-np.inf)
+@threaded
+def _highest(X: Array, s: Array, b: Array, tops: Array) -> Any:
+    """The highest X + s + b of one stay, (n, p). One maximum per procedure first: that loop is vectorised."""
+    tops[:] = -np.inf
     for n in range(len(X)):
-        row, top = X[n], np.float32(-np.inf)
+        row, own = X[n], s[n]
         for p in range(len(row)):
-            row[p] += b[p]
-            top = max(top, row[p])
-        highest = max(highest, top + s[n])
+            value = row[p] + own
+            tops[p] = value if value > tops[p] else tops[p]
+    highest = np.float32(-np.inf)
+    for p in range(len(tops)):
+        highest = max(highest, tops[p] + b[p])
     return highest
 
 
@@ -142,12 +144,12 @@ def _powers(X: Array, s: Array, b: Array, shut: Array, sums: Array) -> Any:
     for n in range(len(X)):
         for p in shut:
             X[n, p] = -np.inf
-    highest = _highest(X, s, b)
+    highest = _highest(X, s, b, sums)
     sums[:] = 0
     for n in range(len(X)):
         row, shift = X[n], s[n] - highest
         for p in range(len(row)):
-            power = exp(row[p] + shift)
+            power = exp(row[p] + (b[p] + shift))
             row[p] = power
             sums[p] += power
     return highest
