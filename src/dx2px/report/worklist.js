@@ -171,6 +171,10 @@ function drawnGroups() {
 function tell() {
   const done = findings.filter((one) => one.done).length;
   shown.textContent = `${visible.length.toLocaleString("en")} of ${counted(findings.length, "finding")} shown, ${done.toLocaleString("en")} done.`;
+  byId("all").textContent = allOpen() ? "Close all" : "Open all";
+}
+function allOpen() {
+  return visible.length > 0 && visible.every((one) => one.open && (form.elements.order.value === "strength" || groups[one.group].open));
 }
 function setDone(some, whether) {
   for (const one of some) { one.done = whether; mark(one); }
@@ -221,6 +225,7 @@ list.addEventListener("click", (event) => {
   if (!event.target.closest(".open")) return;
   const at = event.target.closest(".finding") ?? event.target.closest(".group");
   if (at.finding) open(at.finding, !at.finding.open); else openGroup(at.group, !at.group.open);
+  tell();
 });
 list.addEventListener("change", (event) => {
   const at = event.target.closest(".finding") ?? event.target.closest(".group");
@@ -244,16 +249,10 @@ form.addEventListener("input", (event) => {
 form.addEventListener("submit", (event) => event.preventDefault());
 byId("save").addEventListener("click", save);
 byId("print").addEventListener("click", () => window.print());
-let before = null; // what was open before printing: on paper everything is
-window.addEventListener("beforeprint", () => {
-  before = { findings: visible.filter((one) => one.open), groups: groups.filter((one) => one.open) };
-  for (const group of groups) group.open = true;
-  for (const one of visible) open(one, true);
-  draw();
-});
-window.addEventListener("afterprint", () => {
-  for (const group of groups) group.open = before.groups.includes(group);
-  for (const one of visible) open(one, before.findings.includes(one));
+byId("all").addEventListener("click", () => {
+  const whether = !allOpen();
+  for (const place of new Set(visible.map((one) => one.group))) groups[place].open = whether;
+  for (const one of visible) open(one, whether);
   draw();
 });
 recall();

@@ -32,7 +32,7 @@ KEEPING = (
     "Ticks are lost when the page is closed, unless you choose to keep them. Then this browser stores a fingerprint of "
     "this page and the numbers of the ticked findings: no id and no code. Untick the box to delete them."
 )
-PAPER = "Print and CSV contain what the filters leave, in print with every stay in full."
+PAPER = "Print and CSV contain what the filters leave; on paper, what is open on the screen is open, too."
 DRG_SCOPE = "Groups are information, not advice on billing. Age, birth weight, discharge and onset are not considered."
 
 
@@ -118,6 +118,7 @@ def _controls(data: Mapping[str, Any]) -> Markup:
         ),
         el("label", el("input", name="hide", type="checkbox"), "hide what is done", class_="line"),
         el("label", el("input", id="remember", type="checkbox"), "keep ticks in this browser", class_="line"),
+        el("button", "Open all", type="button", id="all"),
         el("button", "Save as CSV", type="button", id="save"),
         el("button", "Print", type="button", id="print"),
         el("span", id="shown", class_="muted", role="status"),

@@ -15,7 +15,7 @@ from dx2px.ragged import Ragged
 ADULT, DELIVERY, NEWBORN = 0, 1, 2  # the realms
 USUAL = np.array([64.0, 28.0, 0.0])  # age where no diagnosis suggests one, by realm
 SPREAD = np.array([12.0, 5.0, 0.0])
-YOUNGEST, OLDEST = np.array([18, 15, 0]), np.array([99, 47, 0])
+YOUNGEST, OLDEST = np.array([18, 18, 0]), np.array([99, 47, 0])
 AS_USUAL = 0.85  # share of the stays that begin as their principal diagnosis suggests; the others are urgent
 NEVER_PRINCIPAL = "V05 V09 V27 V29 V45 V50 V586"
 BOYS = ("icd9cm:V502", "icd9pcs:640")  # circumcision

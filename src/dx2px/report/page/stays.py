@@ -21,10 +21,6 @@ NOTICE = (
     "These are stays of the cohort, with their codes but without identifiers. Someone who knows a person may still "
     "recognise them by their codes: keep this page as safe as the cohort."
 )
-SYNTHETIC = (
-    "These stays are synthetic: no patient is behind them. Which procedure may follow which diagnosis was written by "
-    "hand; how often it does was drawn at random."
-)
 
 
 def stays_section(content: Content) -> Markup:
@@ -37,7 +33,7 @@ def stays_section(content: Content) -> Markup:
     return section(
         "stays",
         "Explained stays",
-        el("p", SYNTHETIC) if content.synthetic else _notice(),
+        None if content.synthetic else _notice(),
         el("p", f"The rule: {RULE}{told}"),
         el(
             "p",

@@ -16,8 +16,8 @@ SCOPE = (
 )
 
 SYNTHETIC = (
-    "These stays are synthetic: no patient is behind them. Most of their links between diagnoses and procedures are "
-    "planted to measure a method, and are not medicine. The numbers say how well the method finds them."
+    "These stays are synthetic: no patient is behind them. Which procedure may follow which diagnosis was written by "
+    "hand; how often it does was drawn at random. The numbers say how well the method finds that out."
 )
 
 FACT_NAMES = {
