@@ -76,19 +76,21 @@ confirm: $(READY) ## Confirm this version on stays that chose nothing: once per 
 	$(BIN)/python studies/confirm.py --data $(DATA)
 
 # The recipes say why the two corrections. The maps of procedures are CMS's, and not in this repository.
+NHDS = prepare nhds $(DATA)/nhds2010/NHDS10.sample.txt.bz2 --min-count 20 \
+	--correct icd9pcs:48.1=icd9pcs:04.81 --correct icd9pcs:06.6=icd9pcs:00.66
+
 model-paper: $(READY) ## Make the package's model of the paper's method again (minutes); DATA=…
 	@mkdir -p build
-	$(BIN)/dx2px prepare nhds $(DATA)/nhds2010/NHDS10.sample.txt.bz2 --out build/nhds2010.parquet --min-count 20 \
-		--correct icd9pcs:48.1=icd9pcs:04.81 --correct icd9pcs:06.6=icd9pcs:00.66
+	$(BIN)/dx2px $(NHDS) --out build/nhds2010.parquet
 	$(BIN)/dx2px train build/nhds2010.parquet --recipe experiments/nhds2010-paper.toml --overwrite \
 		--out src/dx2px/shipped/nhds2010-paper
 
-model-icd10: $(READY) ## Make the package's model of ICD-10-PCS families again (minutes); DATA=…
+model-icd10: $(READY) ## Make the package's model of ICD-10-PCS families again, from nhds2010 (minutes); DATA=…
 	@mkdir -p build
-	$(BIN)/dx2px prepare nhds $(DATA)/nhds2010/NHDS10.sample.txt.bz2 --out build/nhds2010-icd10.parquet --min-count 20 \
-		--correct icd9pcs:48.1=icd9pcs:04.81 --correct icd9pcs:06.6=icd9pcs:00.66 --answer-in icd10pcs --maps $(DATA)/gem
-	$(BIN)/dx2px train build/nhds2010-icd10.parquet --recipe experiments/nhds2010-icd10.toml \
-		--out src/dx2px/shipped/nhds2010-icd10
+	$(BIN)/dx2px $(NHDS) --out build/nhds2010.parquet
+	$(BIN)/dx2px $(NHDS) --out build/nhds2010-icd10.parquet --answer-in icd10pcs --maps $(DATA)/gem
+	$(BIN)/python experiments/nhds2010_icd10.py build/nhds2010.parquet build/nhds2010-icd10.parquet \
+		--maps $(DATA)/gem --out src/dx2px/shipped/nhds2010-icd10
 
 clean: ## Remove what the commands made
 	rm -rf $(VENV) $(MINIMUM) demo build dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.errors import InputError
-from dx2px.ragged import Ragged
+from dx2px.ragged import Index, Ragged
 from dx2px.scoring import segments
 from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.scoring.segments import Arrays, Doubles, Floats, check_stays
@@ -127,6 +127,13 @@ class CouplingScorer:
         """h_d·v_p + s_d of every row of evidence and procedure; do not modify."""
         return self._asked(rows).pairs
 
+    def features(self, rows: Ragged) -> Floats:
+        """h_d of every row of evidence, (n, m)."""
+        places = segments.Places(rows)
+        found = np.empty((len(rows.values), self.U.shape[1]), np.float32)
+        found[places.entries] = self._placed_features(places, rows.values[places.entries])
+        return found  # (n, m)
+
     def _asked(self, rows: Ragged) -> _Asked:
         """A single stay is asked for scores, significance and reasons in turn, so its tables are kept."""
         last = self._last  # once: other threads may ask
@@ -181,13 +188,17 @@ class CouplingScorer:
     def _placed(self, places: segments.Places, rows: Ragged) -> Floats:
         """The pairs in the order of the places."""
         codes = rows.values if len(rows) == 1 else rows.values[places.entries]
+        found: Floats = self._placed_features(places, codes) @ self._targets  # (n, p)
+        found += self.s[codes][:, None]
+        return found
+
+    def _placed_features(self, places: segments.Places, codes: Index) -> Floats:
+        """h_d in the order of the places, of which these are the codes."""
         h = self.U[codes]  # (n, m)
         c = places.sum(h)  # (i, m)
         c /= np.sqrt(places.lengths).astype(np.float32)[:, None]
         places.multiply(h, 1 + np.tanh(c @ self._gates + self.g))
-        found: Floats = h @ self._targets  # (n, p)
-        found += self.s[codes][:, None]
-        return found
+        return h
 
 
 def _stacked(arrays: Arrays, name: str) -> Floats:
