@@ -87,7 +87,7 @@ class _Texts:
         way = self.way[stays.values]
         if np.all(way == _OWN):
             return Ragged(np.zeros(len(stays) + 1, np.int64), np.empty(0, np.int32))
-        offsets, first = _distinct(Ragged(stays.offsets, self.code[stays.values]))
+        offsets, first = distinct(Ragged(stays.offsets, self.code[stays.values]))
         way = way if first is None else way[first]
         return Ragged(offsets, way).filtered(way != _OWN)
 
@@ -129,7 +129,7 @@ class StayEncoder:
         learned, places = self._places(lists.flatten())
         stays = Ragged(offsets_of(lengths), places)
         codes, rows = learned.entries(stays)
-        offsets, first = _distinct(codes)
+        offsets, first = distinct(codes)
         rows = rows if first is None else rows[first]
         size = len(self.lookup.vocabulary)
         used = rows != _UNKNOWN
@@ -210,7 +210,7 @@ def _text(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _distinct(codes: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+def distinct(codes: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
     """Boundaries of the stays, and the first entry of each code in its stay; None if no code is repeated."""
     if not codes.has_repeats():
         return codes.offsets, None

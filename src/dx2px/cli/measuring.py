@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dx2px.cli.console import AsJson, print_json, print_table, remark
-from dx2px.cli.models import ModelArgument, load_model
+from dx2px.cli.models import Mapping, ModelArgument, load_model
 from dx2px.errors import InputError
 from dx2px.storage import check_place
 from dx2px.words import counted
 
 if TYPE_CHECKING:
     from dx2px.answers import Model
+    from dx2px.answers.cohort_reading import CohortReading
     from dx2px.cohort.projection import ProjectionCounts
     from dx2px.ragged import Ragged
     from dx2px.scoring.metrics import Metrics
@@ -50,18 +51,21 @@ def evaluate(
         typer.Option("--back-off", help="Replace diagnoses the model does not know by their known siblings."),
     ] = False,
     evidence: EvidenceOption = EvidenceName["stay"],
+    map: Mapping = True,  # noqa: A002
     json: AsJson = False,
 ) -> None:
     """Measure a model: recall, precision, F1 and calibration.
 
     They are given in per cent for the top 1, 3, 5 and 10 procedures. On a cohort that the model did not learn from,
-    codes that it does not know are left out and counted, and a sentence says how well the model travels.
+    diagnoses of the other ICD version are translated, ICD-10-PCS codes count as families of the model, codes that it
+    does not know are left out, all of it counted; and a sentence says how well the model travels.
 
     \b
     Examples:
       dx2px evaluate MODEL C.parquet
       dx2px evaluate nhds2010 C.parquet --json
     """
+    from dx2px.answers.cohort_reading import read_by
     from dx2px.cohort import Cohort
     from dx2px.scoring.cohort_evidence import stay_rows, told_facts
     from dx2px.scoring.measured import measured_part
@@ -74,7 +78,9 @@ def evaluate(
 
         check_format(plot)
         check_place(plot)
-    asked, whole = load_model(model), Cohort.load(cohort)
+    asked = load_model(model)
+    reading = read_by(asked, Cohort.load(cohort), map)
+    whole = reading.cohort
     loaded, known = asked, len(asked.files.diagnoses)
     if back_off:
         loaded = loaded.extended(whole.diagnosis_vocabulary)
@@ -96,6 +102,8 @@ def evaluate(
         extra |= {} if travel is None else {"travel": travel.to_dict()}
         if trust is not None:
             extra |= {"log_loss": trust.procedures.log_loss, "calibration": trust.to_dict()}
+        extra |= {"mapping": reading.mapping} if reading.mapping else {}
+        extra |= {"in_families": reading.in_families} if reading.in_families else {}
         extra |= {"backed_off": len(loaded.files.diagnoses) - known} if back_off else {}
         print_json({**metrics.to_dict(), "part": measured.part, "evidence": used, **extra})
     else:
@@ -103,6 +111,7 @@ def evaluate(
         show_metrics(metrics, f"{loaded.files.method} on {measured.part} stays of {cohort.name}{alone}")
         if trust is not None:
             show_reliability(trust)
+        _show_reading(reading)
         if back_off:
             replaced = counted(
                 len(loaded.files.diagnoses) - known, "distinct diagnosis", "distinct diagnoses"
@@ -164,6 +173,17 @@ def show_metrics(metrics: Metrics, title: str) -> None:
     means = {name: metrics.mean(name) for name in names}
     rows = [[f"top {L}", *(means[name][L] for name in names)] for L in metrics.at]
     print_table(f"{title}: {len(metrics):,} stays", ["", "recall %", "precision %", "F1 %"], rows)
+
+
+def _show_reading(reading: CohortReading) -> None:
+    """What was translated."""
+    from dx2px.answers.mapping import mapping_summary
+
+    if reading.mapping:
+        remark(mapping_summary(reading.mapping))
+    if reading.in_families:
+        entries = counted(reading.in_families, "procedure code counts", "procedure codes count")
+        remark(f"{entries} as a family of the model.")
 
 
 def _show_projection(counts: ProjectionCounts) -> None:
