@@ -100,6 +100,13 @@ def test_paste_forty_codes_and_still_see_the_answer(page: Any, shipped: str) -> 
     page.until("return document.querySelectorAll('#diagnoses .bar').length === 40")
     tall = "return ['#diagnoses', '#figure svg'].map((one) => document.querySelector(one).clientHeight)"
     assert max(page.run(tall)) < 900
+    shares = [float(text.rstrip(" %")) for text in page.texts("#procedures .number")]
+    assert shares != sorted(shares, reverse=True)
+    assert not page.run("return document.getElementById('order-note').hidden")
+    phone = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    assert page.run(tall)[0] < 600
+    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     drawn = len(page.texts("#figure .place[data-diagnosis]"))
     left = f"{40 - drawn} diagnoses with less than 0.5 % are only in the table."
     assert left in page.text("#figure-note"), "what is not drawn is said"

@@ -35,6 +35,7 @@ export function draw(answer) {
   const measured = recommended.every((one) => one.probability !== null);
   list.classList.toggle("unmeasured", !measured);
   byId("likelihood-note").hidden = measured;
+  byId("order-note").hidden = !recommended.some((one, at) => one.probability > recommended[at - 1]?.probability);
   mark();
 }
 
