@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from dx2px.methods.coupling import CouplingConfig
 from dx2px.methods.coupling.network import CouplingNetwork
+from dx2px.methods.coupling.sampling import Sampling
 from dx2px.methods.coupling.step import CouplingStep, OneCycle
 from dx2px.ragged import Ragged
 from dx2px.scoring.evidence import EvidenceLayout
@@ -71,14 +72,17 @@ def training(name: str, rounds: int) -> None:
     )
 
 
-def step_of(sizes: tuple[int, int], stays: int = BATCH) -> tuple[Callable[[], object], int]:
+def step_of(
+    sizes: tuple[int, int], stays: int = BATCH, sample: int | None = None
+) -> tuple[Callable[[], object], int]:
     """A training step of so many random stays, and the rows of evidence that they have."""
     rng = np.random.default_rng(0)
     layout = EvidenceLayout(*sizes, principal=True, admissions=("emergency", "urgent", "elective"))
     categories = tuple(np.arange(size) // PER_CATEGORY for size in sizes)
     network = CouplingNetwork(*sizes, CouplingConfig(dim=DIM, dropout=0.4), categories, layout)
     network.init(torch.Generator().manual_seed(0), np.ones(layout.size), np.full(sizes[1], 0.1))
-    learner = CouplingStep(network, AdamConfig(lr=0.004), OneCycle(10_000), seed=0)
+    sampling = None if sample is None else Sampling(np.arange(1, sizes[1] + 1) ** -1.0, sample)
+    learner = CouplingStep(network, AdamConfig(lr=0.004), OneCycle(10_000), seed=0, sampling=sampling)
     diagnoses = random_stays(stays, sizes[0], rng)
     procedures = Ragged.from_lists([rng.permutation(sizes[1])[:4] for _ in range(stays)])
     facts = np.stack([rng.integers(0, high, stays) for high in (sizes[0], 14, 2, 3)], axis=1)

@@ -22,12 +22,16 @@ MOST = 0.2  # of these, the share that has both
 
 def fit_alternatives(head: Head, eta: Floats, procedures: Ragged) -> Alternatives:
     """The pairs that exclude each other, from the pooled log odds of training stays, (i, p), and their procedures."""
-    size = eta.shape[1]
-    implied, coded = np.zeros((size, size)), np.zeros((size, size))
-    starts = range(0, len(eta), BATCH)
-    for start, block in zip(starts, procedures.blocks(BATCH), strict=True):
-        p = single_sigmoid(head.log_odds(eta[start : start + BATCH]))
-        is_coded = block.indicator(size).astype(np.float32)
-        implied += p.T @ p
+    p = np.concatenate(
+        [single_sigmoid(head.log_odds(eta[at : at + BATCH])) for at in range(0, len(eta), BATCH)]
+    )
+    # A pair is implied in no more stays than either of the two.
+    some = np.flatnonzero(p.sum(axis=0, dtype=np.float64) >= LEAST)
+    implied, coded = np.zeros((len(some), len(some))), np.zeros((len(some), len(some)))
+    for start, block in zip(range(0, len(p), BATCH), procedures.blocks(BATCH), strict=True):
+        expected = p[start : start + BATCH, some]
+        is_coded = block.indicator(p.shape[1])[:, some].astype(np.float32)
+        implied += expected.T @ expected
         coded += is_coded.T @ is_coded
-    return Alternatives(np.argwhere(np.triu((implied >= LEAST) & (coded <= MOST * implied), 1)))
+    pairs = np.argwhere(np.triu((implied >= LEAST) & (coded <= MOST * implied), 1))
+    return Alternatives(some[pairs])

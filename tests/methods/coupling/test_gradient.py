@@ -11,6 +11,7 @@ import torch
 from dx2px.methods.coupling import kernels
 from dx2px.methods.coupling.gradient import SHARE, Compiled, can_compile
 from dx2px.methods.coupling.network import CouplingConfig, CouplingNetwork
+from dx2px.methods.coupling.sampling import Sampling
 from dx2px.methods.coupling.step import CouplingStep, OneCycle
 from dx2px.ragged import Ragged
 from dx2px.scoring.evidence import EvidenceLayout
@@ -45,16 +46,19 @@ def network(shared: bool, layout: EvidenceLayout | None, **settings: float) -> C
     return made
 
 
-def stepper(made: CouplingNetwork) -> CouplingStep:
-    return CouplingStep(copy.deepcopy(made), AdamConfig(), OneCycle(10), seed=3)
+def stepper(made: CouplingNetwork, sampling: Sampling | None = None) -> CouplingStep:
+    return CouplingStep(copy.deepcopy(made), AdamConfig(), OneCycle(10), seed=3, sampling=sampling)
 
 
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("layout", [LAYOUT, None])
-def test_both_engines_have_one_loss_and_one_gradient(shared: bool, layout: EvidenceLayout | None) -> None:
-    """With the same draws of dropout and of what is withheld."""
+@pytest.mark.parametrize("sampling", [None, Sampling(np.linspace(0, 0.5, PROCEDURES), 6)])
+def test_both_engines_have_one_loss_and_one_gradient(
+    shared: bool, layout: EvidenceLayout | None, sampling: Sampling | None
+) -> None:
+    """With the same draws of dropout, of what is withheld, and of the procedures that are scored."""
     made = network(shared, layout)
-    ours, theirs = stepper(made), stepper(made.double())
+    ours, theirs = stepper(made, sampling), stepper(made.double(), sampling)
     assert (ours.engine, theirs.engine) == ("compiled", "torch")
     found = [one.gradient(batch()).loss for one in (ours, theirs)]
     assert found[0] == pytest.approx(found[1], rel=1e-6)

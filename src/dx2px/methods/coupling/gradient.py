@@ -24,6 +24,7 @@ from torch import Tensor
 from dx2px.methods.buffers import Buffers
 from dx2px.methods.coupling import kernels
 from dx2px.methods.coupling.network import CouplingNetwork
+from dx2px.methods.coupling.sampling import Chosen
 from dx2px.methods.threads import Task, Threads
 from dx2px.ragged import Ragged, offsets_of
 from dx2px.scoring.segments import Floats
@@ -75,6 +76,14 @@ class _Stays:
             )
 
 
+@dataclass(frozen=True, eq=False)
+class _Targets:
+    """The procedures that are asked about: all, or those that a step has chosen."""
+
+    V: Array  # (p, m) with the shared parts
+    b: Array  # (p,)
+
+
 class Compiled:
     """Scores and gradients of a network that `can_compile`."""
 
@@ -90,49 +99,82 @@ class Compiled:
 
     def scores(self, evidence: Ragged, source: Source | None = None) -> Floats:
         """The scores, (i, p), −∞ for procedures that are coded already; dropout where a source is given."""
-        stays, V = self._stays(evidence, None, source), self._targets()
-        out = np.empty((len(evidence), len(V)), np.float32)
+        stays, asked = self._stays(evidence, None, source), self._targets()
+        out = np.empty((len(evidence), len(asked.b)), np.float32)
         parts = (out[start : start + SHARE] for start in range(0, len(out), SHARE))
         self._threads.run(
-            partial(self._score, share, V, part) for share, part in zip(stays.shares(), parts, strict=True)
+            partial(self._score, share, asked, part)
+            for share, part in zip(stays.shares(), parts, strict=True)
         )
         if self.layout is not None:
             out[self.layout.coded_in(evidence)] = -np.inf
         return out
 
     def gradient(
-        self, evidence: Ragged, procedures: Ragged, source: Source | None, gradients: Mapping[str, Tensor]
+        self,
+        evidence: Ragged,
+        procedures: Ragged,
+        source: Source | None,
+        gradients: Mapping[str, Tensor],
+        chosen: Chosen | None = None,
     ) -> float:
-        """The sum of the stays' losses; its gradient goes to `gradients`, by parameter."""
-        stays, V = self._stays(evidence, procedures, source), self._targets()
+        """The sum of the stays' losses; its gradient goes to `gradients`, by parameter.
+
+        With `chosen`, over these procedures instead of all.
+        """
+        stays, asked = self._stays(evidence, procedures, source, chosen), self._targets(chosen)
         shares, found = list(stays.shares()), _arrays(gradients, self.config.dim)
-        losses, db = np.empty(len(shares)), np.empty((len(shares), len(V)), np.float32)
-        dV = self._buffer("dV", (len(shares), *V.shape))
+        losses, db = np.empty(len(shares)), np.empty((len(shares), len(asked.b)), np.float32)
+        dV = self._buffer("dV", (len(shares), *asked.V.shape))
         self._threads.run(
-            partial(self._back, share, V, losses[k : k + 1], db[k], dV[k]) for k, share in enumerate(shares)
+            partial(self._back, share, asked, losses[k : k + 1], db[k], dV[k])
+            for k, share in enumerate(shares)
         )
         self._threads.run(self._sums(stays, found))
-        db.sum(axis=0, out=found["b"])
-        dV.sum(axis=0, out=found["V"])
-        kernels.sum_groups(*self._procedures, found["V"], found["R"])
+        if chosen is None:
+            db.sum(axis=0, out=found["b"])
+            dV.sum(axis=0, out=found["V"])
+            kernels.sum_groups(*self._procedures, found["V"], found["R"])
+        else:
+            self._scatter(chosen.codes, db.sum(axis=0), dV.sum(axis=0), found)
         return float(losses.sum())
 
-    def _stays(self, evidence: Ragged, procedures: Ragged | None, source: Source | None) -> _Stays:
+    def _scatter(self, codes: Array, db: Array, dV: Array, found: Mapping[str, Array]) -> None:
+        """The gradients of chosen procedures; those of the others are 0."""
+        for name in "bVR":
+            found[name][:] = 0
+        found["b"][codes], found["V"][codes] = db, dV
+        np.add.at(found["R"], self._of_procedure[codes], dV)
+
+    def _stays(
+        self,
+        evidence: Ragged,
+        procedures: Ragged | None,
+        source: Source | None,
+        chosen: Chosen | None = None,
+    ) -> _Stays:
         codes, i, n, m = evidence.values, len(evidence), len(evidence.values), self.config.dim
         s = self.parameters["s"][codes] + self.parameters["t"][self._of_row[codes]]
         drops = source is not None and self.config.dropout != 0
         keys = feature_keys(n, source) if source is not None and drops else np.empty(0, np.uint64)
         stay, shut = (_NONE, _NONE) if self.layout is None else self.layout.coded_in(evidence)
+        if chosen is not None:
+            places = chosen.places(shut)
+            stay, shut = stay[places >= 0], places[places >= 0]
+            procedures = None if procedures is None else chosen.placed(procedures)
         asked = (_NONE, _NONE) if procedures is None else (procedures.offsets, procedures.values)
-        tables = {"c": (i, m), "a": (i, m), "u": (n, m), "h": (n, m), "X": (n, len(self.parameters["b"]))}
+        width = len(self.parameters["b"] if chosen is None else chosen.codes)
+        tables = {"c": (i, m), "a": (i, m), "u": (n, m), "h": (n, m), "X": (n, width)}
         buffers = (self._buffer(name, shape) for name, shape in (tables | {"ds": (n,), "du": (n, m)}).items())
         coded = offsets_of(np.bincount(stay, minlength=i))
         return _Stays(evidence.offsets, codes, s, keys, coded, shut, *asked, *buffers)
 
-    def _targets(self) -> Array:
-        """V with the shared parts."""
-        V: Array = self.parameters["V"] + self.parameters["R"][self._of_procedure]
-        return V  # (p, m)
+    def _targets(self, chosen: Chosen | None = None) -> _Targets:
+        x = self.parameters
+        if chosen is None:
+            return _Targets(x["V"] + x["R"][self._of_procedure], x["b"])
+        V = x["V"][chosen.codes] + x["R"][self._of_procedure[chosen.codes]]
+        return _Targets(V, x["b"][chosen.codes] + chosen.correction)
 
     def _forward(self, some: _Stays, V: Array) -> None:
         """c, a, h and the pairs X of some stays."""
@@ -143,18 +185,18 @@ class Compiled:
         kernels.gates(some.offsets, some.keys, *kernels.dropout(dropout), x["g"], some.a, some.u, some.h)
         np.matmul(some.h, V.T, out=some.X)
 
-    def _score(self, some: _Stays, V: Array, out: Array) -> None:
-        self._forward(some, V)
-        kernels.totals(some.offsets, some.X, some.s, self.parameters["b"], out)
+    def _score(self, some: _Stays, asked: _Targets, out: Array) -> None:
+        self._forward(some, asked.V)
+        kernels.totals(some.offsets, some.X, some.s, asked.b, out)
 
-    def _back(self, some: _Stays, V: Array, loss: Array, db: Array, dV: Array) -> None:
+    def _back(self, some: _Stays, asked: _Targets, loss: Array, db: Array, dV: Array) -> None:
         """From the loss of some stays back to their rows of evidence and to the procedures."""
-        self._forward(some, V)
-        pairs = some.offsets, some.X, some.s, self.parameters["b"]
+        self._forward(some, asked.V)
+        pairs = some.offsets, some.X, some.s, asked.b
         codes = some.coded, some.shut, some.asked, some.hits
         loss[0] = kernels.couple(*pairs, *codes, self.config.balance, some.ds, db)
         np.matmul(some.X.T, some.h, out=dV)
-        np.matmul(some.X, V, out=some.du)
+        np.matmul(some.X, asked.V, out=some.du)
         kernels.gates_back(some.offsets, some.h, some.du, some.a)
         kernels.rows_back(some.offsets, some.u, some.a @ self.parameters["G"], some.du)
 

@@ -31,6 +31,7 @@ from torch.nn.functional import embedding, embedding_bag
 from dx2px.errors import InputError
 from dx2px.methods.coupling import kernels
 from dx2px.methods.coupling.entries import Entries
+from dx2px.methods.coupling.sampling import Chosen
 from dx2px.methods.coupling.withholding import Withholding
 from dx2px.ragged import Ragged
 from dx2px.scoring.evidence import Evidence, EvidenceLayout
@@ -56,6 +57,8 @@ class CouplingConfig:
         init_scale: Standard deviation of U and V at the start.
         pull: How much a step of a model that is adapted pulls its parameters towards where they started, per unit of
             learning rate, instead of the decay.
+        sample: How many procedures a training step scores besides those of its batch; None to choose it by the number
+            of procedures: all of them in most cohorts (`dx2px.methods.coupling.size`).
         evidence: `stay` to learn from all that the cohort says about a stay, `codes` from its diagnoses alone.
         withheld: How much of that evidence a training step withholds.
 
@@ -70,6 +73,7 @@ class CouplingConfig:
     decay: float = 0.3
     init_scale: float = 0.1
     pull: float = 0.0
+    sample: int | None = None
     evidence: Evidence = "stay"
     withheld: Withholding = field(default_factory=Withholding)
 
@@ -77,6 +81,8 @@ class CouplingConfig:
         problems = []
         if self.dim < 1:
             problems.append(f"dim must be at least 1, not {self.dim}")
+        if self.sample is not None and self.sample < 1:
+            problems.append(f"sample must be at least 1, not {self.sample}")
         for name, value in (("dropout", self.dropout), ("diagnosis dropout", self.diagnosis_dropout)):
             if value is not None and not 0 <= value < 1:
                 problems.append(f"{name} must be at least 0 and below 1, not {value}")
@@ -235,9 +241,24 @@ class CouplingNetwork(nn.Module):
         }
         return {kind: part for kind, part in kinds.items() if len(part)}
 
-    def loss(self, evidence: Ragged, procedures: Ragged, generator: Source | None = None) -> Tensor:
-        """The sum of the stays' losses; `procedures` are those that are not coded already."""
-        return self.surprise(self.scores(evidence, generator), Entries.of(procedures, self.U.device))
+    def loss(
+        self,
+        evidence: Ragged,
+        procedures: Ragged,
+        generator: Source | None = None,
+        chosen: Chosen | None = None,
+    ) -> Tensor:
+        """The sum of the stays' losses; `procedures` are those that are not coded already.
+
+        With `chosen`, over these procedures instead of all. All are scored nevertheless; `gradient` saves that.
+        """
+        totals = self.scores(evidence, generator)
+        if chosen is not None:
+            codes, correction = (
+                torch.from_numpy(x).to(totals.device) for x in (chosen.codes, chosen.correction)
+            )
+            totals, procedures = totals[:, codes] + correction, chosen.placed(procedures)
+        return self.surprise(totals, Entries.of(procedures, self.U.device))
 
     def scores(self, evidence: Ragged, generator: Source | None = None) -> Tensor:
         """The scores, (i, p), −∞ for procedures that are coded already; dropout where a generator is given."""

@@ -9,6 +9,7 @@ import torch
 
 from dx2px.methods.coupling import size
 from dx2px.methods.coupling.network import CouplingConfig, CouplingNetwork
+from dx2px.methods.coupling.sampling import Sampling
 from dx2px.methods.coupling.step import CouplingStep, OneCycle
 from dx2px.training.adam import AdamConfig
 from dx2px.training.config import Device, LoopConfig, Start
@@ -64,4 +65,7 @@ class CouplingTraining(LoopConfig):
             network.init(generator, seen, shares)
         else:
             network.start_from(start.initial)
-        return CouplingStep(network.to(device), self.adam, OneCycle(start.steps), self.seed)
+        sample = size.sample(len(shares)) if self.model.sample is None else self.model.sample
+        sampling = None if sample is None or sample >= len(shares) else Sampling(shares, sample)
+        schedule = OneCycle(start.steps)
+        return CouplingStep(network.to(device), self.adam, schedule, self.seed, sampling=sampling)

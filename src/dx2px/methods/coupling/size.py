@@ -1,4 +1,4 @@
-"""The settings that follow the number of training stays. docs/method.md has the study behind these numbers.
+"""The settings that follow the number of training stays or procedures. docs/method.md has the study behind them.
 
 In a small cohort, a dozen epochs of large batches are too few steps, so the batches are smaller. It also has few stays
 per code, so more of the features are dropped. From `MANY` stays on, both are what the published results have.
@@ -10,6 +10,8 @@ BATCH = 300  # stays per step, at most
 STEPS = 8  # per epoch, at least
 MANY = 10_000  # training stays from which a code's own stays say enough
 DROPOUT_OF_MANY, DROPOUT_OF_FEW = 0.4, 0.6
+MANY_PROCEDURES = 5_000  # from which on a step scores a sample of them
+SAMPLE = 2_000  # of these
 
 
 def batch_size(stays: int) -> int:
@@ -20,3 +22,8 @@ def batch_size(stays: int) -> int:
 def dropout(stays: int) -> float:
     """Share of the features that a step leaves out."""
     return DROPOUT_OF_MANY if stays >= MANY else DROPOUT_OF_FEW
+
+
+def sample(procedures: int) -> int | None:
+    """Procedures that a step scores besides those of its batch; None for all."""
+    return SAMPLE if procedures >= MANY_PROCEDURES else None

@@ -15,6 +15,7 @@ import torch
 
 from dx2px.methods.coupling.gradient import Compiled, can_compile
 from dx2px.methods.coupling.network import CouplingNetwork
+from dx2px.methods.coupling.sampling import Chosen, Sampling
 from dx2px.ragged import Ragged
 from dx2px.training.adam import AdamConfig, FlatAdam
 from dx2px.training.batch import Batch
@@ -53,8 +54,9 @@ class CouplingStep:
         schedule: OneCycle,
         seed: int,
         engine: Engine | None = None,
+        sampling: Sampling | None = None,
     ) -> None:
-        self.network, self.schedule, self.seed = network, schedule, seed
+        self.network, self.schedule, self.seed, self.sampling = network, schedule, seed, sampling
         self.optimiser = FlatAdam(network, adam)
         self.engine: Engine = engine or ("compiled" if can_compile(network) else "torch")
         self._compiled = Compiled(network) if self.engine == "compiled" else None
@@ -75,19 +77,19 @@ class CouplingStep:
         """The loss of a batch, summed over its stays; its gradient goes to the optimiser."""
         rows, procedures = self._evidence(batch.whole)
         own = slice(batch.first, batch.first + len(batch))
-        draws = self._draws(batch, rows, own)
+        draws, chosen = self._draws(batch, rows, own), self._chosen(procedures)
         if batch.share is not None:
             rows, procedures = (lists.take(np.arange(own.start, own.stop)) for lists in (rows, procedures))
-        loss = self._loss(rows, procedures, draws)
+        loss = self._loss(rows, procedures, draws, chosen)
         return StepResult(len(batch), loss, {"loss_predictive": loss})
 
-    def _loss(self, rows: Ragged, procedures: Ragged, draws: Source) -> float:
+    def _loss(self, rows: Ragged, procedures: Ragged, draws: Source, chosen: Chosen | None) -> float:
         """The sum of the stays' losses; its gradient goes to the optimiser."""
         optimiser = self.optimiser
         if self._compiled is not None:
             views = optimiser.views(optimiser.gradient)
-            return self._compiled.gradient(rows, procedures, draws, views)
-        loss = self.network.loss(rows, procedures, draws)
+            return self._compiled.gradient(rows, procedures, draws, views, chosen)
+        loss = self.network.loss(rows, procedures, draws, chosen)
         parts = torch.autograd.grad(loss, list(self.network.parameters()))
         torch.cat([part.reshape(-1) for part in parts], out=optimiser.gradient)
         return loss.item()
@@ -100,6 +102,12 @@ class CouplingStep:
         stays = whole.diagnoses, whole.procedures, whole.known
         rng = np.random.Generator(np.random.PCG64([self.seed, self.optimiser.steps]))
         return self.network.config.withheld.draw(layout, *stays, rng)
+
+    def _chosen(self, procedures: Ragged) -> Chosen | None:
+        """The procedures that this step scores; None for all."""
+        return (
+            None if self.sampling is None else self.sampling.draw(procedures, self.seed, self.optimiser.steps)
+        )
 
     def _draws(self, batch: Batch, rows: Ragged, own: slice) -> Source:
         mixed = np.random.SeedSequence([self.seed, self.optimiser.steps]).generate_state(1, np.uint64)

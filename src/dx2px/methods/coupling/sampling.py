@@ -1,0 +1,72 @@
+"""Which procedures a training step scores, where there are too many to score all of them.
+
+The loss of a stay needs the sum Z = Σ_p exp(score_p) over all procedures. A step takes the procedures of its batch for
+certain, and each other one by itself with a probability r_p; exp(score_p)/r_p in the place of exp(score_p) makes a sum
+whose expectation is Z (Horvitz and Thompson 1952). So −log r_p is added to the scores of those that were drawn.
+
+r_p grows with the square root of how often a procedure is coded: a common one has a large part in Z, and a rare one
+must be met now and then to be learned.
+
+Axes: p procedures, c chosen procedures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dx2px.ragged import Ragged
+from dx2px.scoring.segments import Doubles, Floats
+
+Codes = NDArray[np.int64]
+_FLOOR = 1e-6  # a share of the stays: what nobody has coded is drawn, too
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """The procedures of a step."""
+
+    codes: Codes  # (c,) rising
+    correction: Floats  # (c,) −log of the probability that the procedure is among them
+
+    def places(self, codes: NDArray[np.integer]) -> Codes:
+        """The place of each of some procedures among the chosen ones; −1 for one that is not chosen."""
+        at = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
+        return np.where(self.codes[at] == codes, at, -1)
+
+    def placed(self, procedures: Ragged) -> Ragged:
+        """Lists of procedures, all of them chosen, as places."""
+        return Ragged(procedures.offsets, self.places(procedures.values).astype(np.int32))
+
+
+class Sampling:
+    """Draws the procedures of each step: those of its batch, and about `size` of all.
+
+    Args:
+        shares: The share of the training stays that have each procedure, (p,).
+        size: How many procedures are drawn on average.
+    """
+
+    def __init__(self, shares: NDArray[np.floating], size: int) -> None:
+        self.rates = _rates(np.sqrt(shares + _FLOOR), size)  # (p,)
+
+    def draw(self, procedures: Ragged, seed: int, step: int) -> Chosen:
+        """The procedures of a step, from those of all stays of its batch: a function of seed, step and batch."""
+        rng = np.random.Generator(np.random.PCG64([seed, step, 1]))
+        taken = rng.random(len(self.rates)) < self.rates
+        correction = -np.log(self.rates)
+        taken[procedures.values], correction[procedures.values] = True, 0.0
+        return Chosen(np.flatnonzero(taken), correction[taken].astype(np.float32))
+
+
+def _rates(weights: Doubles, size: int) -> Doubles:
+    """min(1, c · weight), with the c for which they sum to `size`, or to all."""
+    rising = np.sort(weights)
+    # With the n heaviest at 1, the others share what is left; the right n is the least that keeps them below 1.
+    n = np.arange(len(weights))
+    factors = np.maximum(size - n, 0) / np.cumsum(rising)[::-1]
+    fits = factors * rising[::-1] <= 1
+    factor = factors[np.argmax(fits)] if fits.any() and size < len(weights) else np.inf
+    return np.minimum(1.0, factor * weights)
