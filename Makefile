@@ -11,7 +11,7 @@ JOBS ?= 2
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-minimum check docs format bench results tables luo2019 confirm model-icd10 model-paper clean
+.PHONY: help setup demo test test-minimum check docs format bench results tables luo2019 confirm model model-icd10 model-paper clean
 
 help: ## Show the commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -79,15 +79,19 @@ confirm: $(READY) ## Confirm this version on stays that chose nothing: once per 
 NHDS = prepare nhds $(DATA)/nhds2010/NHDS10.sample.txt.bz2 --min-count 20 \
 	--correct icd9pcs:48.1=icd9pcs:04.81 --correct icd9pcs:06.6=icd9pcs:00.66
 
-model-paper: $(READY) ## Make the package's model of the paper's method again (minutes); DATA=…
+build/nhds2010.parquet: $(READY)
 	@mkdir -p build
-	$(BIN)/dx2px $(NHDS) --out build/nhds2010.parquet
+	$(BIN)/dx2px $(NHDS) --out $@
+
+model: $(READY) build/nhds2010.parquet ## Make the package's model again (minutes); DATA=…
+	$(BIN)/dx2px train build/nhds2010.parquet --recipe experiments/nhds2010.toml --overwrite \
+		--out src/dx2px/shipped/nhds2010
+
+model-paper: $(READY) build/nhds2010.parquet ## Make the package's model of the paper's method again (minutes); DATA=…
 	$(BIN)/dx2px train build/nhds2010.parquet --recipe experiments/nhds2010-paper.toml --overwrite \
 		--out src/dx2px/shipped/nhds2010-paper
 
-model-icd10: $(READY) ## Make the package's model of ICD-10-PCS families again, from nhds2010 (minutes); DATA=…
-	@mkdir -p build
-	$(BIN)/dx2px $(NHDS) --out build/nhds2010.parquet
+model-icd10: $(READY) build/nhds2010.parquet ## Make the package's model of ICD-10-PCS families again, from nhds2010 (minutes); DATA=…
 	$(BIN)/dx2px $(NHDS) --out build/nhds2010-icd10.parquet --answer-in icd10pcs --maps $(DATA)/gem
 	$(BIN)/python experiments/nhds2010_icd10.py build/nhds2010.parquet build/nhds2010-icd10.parquet \
 		--maps $(DATA)/gem --out src/dx2px/shipped/nhds2010-icd10

@@ -1,18 +1,21 @@
 """What does each kind of evidence bring?
 
-Run: python studies/evidence.py COHORT… [--part validation|test] [--folds 1] [--only NAMES] [--threads 1]
+Run: python studies/evidence.py COHORT… [--part validation|test] [--folds 1] [--only NAMES] [--questions] [--threads 1]
 The default method is trained on a cohort with some of its context columns left out. It is measured on the validation
 stays of each fold, or on the test stays (80/20 by stay, split seed 0): F1@1, 3, 5, 10 and log loss per stay, from
 diagnoses alone and with all the evidence there is; and how often a procedure that was removed from a stay with several
 is ranked first, in the top three and in the top five, given the others as coded. Runs are kept, in
 results/evidence.json.
-Prints Markdown; docs/method.md and docs/results.md have the numbers.
+With `--questions`: how right are the probabilities of the default if a part of the diagnoses is asked? Of each stay 1,
+2 or 3 diagnoses, half of them or all are asked, drawn at random, or the first 3 as listed; taken for a whole stay and
+for a question. Runs are kept in results/questions.json.
+Prints Markdown; docs/method.md, docs/results.md and docs/probabilities.md have the numbers.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -29,7 +32,8 @@ from dx2px.ragged import Ragged
 from dx2px.scoring.cohort_evidence import known_of, layout_for, stay_rows
 from dx2px.scoring.evidence import Evidence, layout_of
 from dx2px.scoring.known import FACTS
-from dx2px.scoring.metrics import BATCH, evaluate
+from dx2px.scoring.metrics import BATCH, Scores, evaluate
+from dx2px.scoring.per_procedure import NOTICED, per_procedure
 from dx2px.scoring.ranking import places
 from dx2px.scoring.reliability import reliability
 from dx2px.training import stays as training_stays
@@ -57,13 +61,14 @@ class Variant:
         return replace(whole, context=whole.context.select(list(self.facts)))
 
 
+DEFAULT = "+ coded procedures (the default)"
 VARIANTS = {
     "diagnoses alone": Variant(evidence="codes"),
     "+ background": Variant(facts=(), withheld=Withholding(coded=0)),
     "+ principal diagnosis": Variant(facts=("principal",), withheld=Withholding(coded=0)),
     "+ age and sex": Variant(facts=("principal", "age", "sex"), withheld=Withholding(coded=0)),
     "+ admission": Variant(withheld=Withholding(coded=0)),
-    "+ coded procedures (the default)": Variant(),
+    DEFAULT: Variant(),
     "coded procedures without facts": Variant(facts=()),
     "nothing but single facts withheld": Variant(withheld=Withholding(alone=0)),
     "age in decades": Variant(ages=AGES["decades"]),
@@ -118,7 +123,7 @@ def removed(trained: Trained, part: str, seed: int = 5) -> Iterator[float]:
     rows = several.diagnoses
     if layout is not None:
         rows = layout.rows(several.diagnoses, known_of(layout, several).with_coded(rest))
-    scores = np.concatenate([scorer.scores(block) for block in rows.blocks(BATCH)])
+    scores = scored(scorer.scores, rows)
     scores[rest.row_of_entry, rest.values] = -np.inf
     place = places(scores, np.arange(len(several)), gone)
     yield from (100 * float((place <= top).mean()) for top in (1, 3, 5))
@@ -132,6 +137,78 @@ def one_removed(procedures: Ragged, rng: np.random.Generator) -> tuple[Ragged, n
     keep = np.ones(len(procedures.values), np.bool_)
     keep[pick] = False
     return procedures.filtered(keep), procedures.values[pick].astype(np.int64)
+
+
+ASKED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "1": np.ones_like,
+    "2": lambda lengths: np.minimum(lengths, 2),
+    "3": lambda lengths: np.minimum(lengths, 3),
+    "first 3": lambda lengths: np.minimum(lengths, 3),
+    "half": lambda lengths: np.maximum(1, lengths // 2),
+    "all": lambda lengths: lengths,
+}
+
+
+def questions(trained: Trained, part: str, seed: int = 7) -> Record:
+    """How right probabilities are by how much is asked: of each stay some diagnoses, and last the stay as it is."""
+    stays, scorer, stage = trained.stays(part), trained.scorer, trained.calibration
+    layout, rng = layout_of(scorer), np.random.default_rng(seed)
+    coded = stays.procedures.indicator(len(stays.procedure_vocabulary))
+    record: Record = {}
+    for name, number in ASKED.items():
+        listed = stays.diagnoses if name.startswith("first") else in_random_order(stays.diagnoses, rng)
+        asked = listed.filtered(listed.place_of_entry < number(listed.lengths)[listed.row_of_entry])
+        scores = scored(scorer.scores, asked if layout is None else layout.rows(asked))
+        record[name] = {
+            "as a whole stay": trust(stage.probability(scores), coded),
+            "as a question": trust(stage.of_question(scores, asked.lengths), coded),
+        }
+    whole = scored(scorer.scores, stay_rows(scorer, stays))
+    record["all, with facts"] = {
+        "as a whole stay": trust(stage.probability(whole), coded),
+        "as a question": trust(stage.of_question(whole, stays.diagnoses.lengths), coded),
+    }
+    return record
+
+
+def trust(p: np.ndarray, coded: np.ndarray) -> Record:
+    """Log loss, and what is said and found at 30 % and more; `often` is expected over observed with 100 stays."""
+    found, noticed, often = per_procedure(p, coded), p >= NOTICED, coded.sum(axis=0) >= 100
+    return {
+        "log_loss": found.log_loss,
+        "said": float(p[noticed].mean()),
+        "coded": float(coded[noticed].mean()),
+        "gap": found.mean_gap,
+        "by_chance": found.by_chance,
+        "expected_over_observed": found.expected_over_observed,
+        "ratio_by_chance": found.ratio_by_chance,
+        "often": np.quantile((p.sum(axis=0) / coded.sum(axis=0))[often], [0.05, 0.95]).tolist(),
+    }
+
+
+def in_random_order(rows: Ragged, rng: np.random.Generator) -> Ragged:
+    """The same rows, each shuffled."""
+    order = np.lexsort((rng.random(len(rows.values)), rows.row_of_entry))
+    return Ragged(rows.offsets, rows.values[order])
+
+
+def scored(scores: Scores, rows: Ragged) -> np.ndarray:
+    """The scores of all stays, (i, p)."""
+    return np.concatenate([scores(block) for block in rows.blocks(BATCH)])
+
+
+def questions_table(runs: Runs) -> Iterator[str]:
+    """One row per number of diagnoses asked and way to take them: means over the folds."""
+    yield "| cohort | asked | taken | log loss | said at 30 % and more, % | coded, % | gap, points | by chance |"
+    yield "|---|---|---|--:|--:|--:|--:|--:|"
+    for (cohort, _), records in runs.items():
+        for asked, ways in records[0].items():
+            for way in ways:
+                parts = [record[asked][way] for record in records]
+                loss = f"{np.mean([part['log_loss'] for part in parts]):.3f}"
+                names = ("said", "coded", "gap", "by_chance")
+                shares = [f"{100 * np.mean([part[name] for part in parts]):.1f}" for name in names]
+                yield f"| {cohort} | {asked} | {way} | {loss} | {' | '.join(shares)} |"
 
 
 def table(runs: Runs) -> Iterator[str]:
@@ -160,22 +237,25 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=1)
     parser.add_argument("--only", help="names of variants, separated by semicolons")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=Path("results/evidence.json"))
+    parser.add_argument("--questions", action="store_true")
+    parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    names = given.only.split(";") if given.only else list(VARIANTS)
+    names = [DEFAULT] if given.questions else given.only.split(";") if given.only else list(VARIANTS)
+    measure, show = (questions, questions_table) if given.questions else (measured, table)
+    out = given.out or Path(f"results/{'questions' if given.questions else 'evidence'}.json")
 
     def one(path: Path, name: str, fold: int) -> Record:
-        return measured(run(VARIANTS[name], Cohort.load(path), fold, given.threads), given.part)
+        return measure(run(VARIANTS[name], Cohort.load(path), fold, given.threads), given.part)
 
     runs: Runs = {
         (path.stem, name): [
-            kept(given.out, f"{path.stem}/{name}/{given.part}/fold {fold}", partial(one, path, name, fold))
+            kept(out, f"{path.stem}/{name}/{given.part}/fold {fold}", partial(one, path, name, fold))
             for fold in range(given.folds)
         ]
         for path in given.cohorts
         for name in names
     }
-    print("\n".join(table(runs)))
+    print("\n".join(show(runs)))
 
 
 if __name__ == "__main__":

@@ -9,12 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from dx2px.scoring.alternatives import Alternatives
-from dx2px.scoring.calibration import Calibration, Curve
-from dx2px.scoring.completion import Completion, Rest
+from dx2px.scoring.calibration import Calibration
+from dx2px.scoring.correction import Correction
+from dx2px.scoring.curve import Curve
 from dx2px.scoring.evidence import AGES
 from dx2px.scoring.folder import ModelFiles
 from dx2px.scoring.head import Head
 from dx2px.scoring.methods import METHODS
+from dx2px.scoring.rest import Rest
 
 DIAGNOSES = ("icd10cm:E030", "icd9cm:0389", "icd9cm:25000", "icd9cm:4280", "icd9cm:E030")
 PROCEDURES = ("icd9pcs:0017", "icd9pcs:0389", "icd9pcs:3722", "icd9pcs:3995")
@@ -110,7 +112,7 @@ def beside_files() -> ModelFiles:
     rest = Rest(zeros + 1, zeros, one_each, the_other, 1.0, 0.0)
     unchanged = Head(zeros + 1, zeros, zeros[:, None], zeros[:, None], 1.0, 0.0)
     parts = {"head": unchanged, "alternatives": Alternatives([(0, 1)]), "rest": rest}
-    calibration = replace(SIGMOID, completion=Completion(1.0, 0.0, 0.0), **parts)
+    calibration = replace(SIGMOID, completion=Correction(1.0, 0.0, 0.0), **parts)
     return ModelFiles(
         method="coupling",
         settings={"evidence": {"ages": list(AGES), "admissions": []}},

@@ -27,7 +27,8 @@ from dx2px.answers.question import asked_of
 from dx2px.answers.questions import Questions
 from dx2px.errors import CodeError, InputError, ModelError, OtherVersionError
 from dx2px.ragged import Ragged
-from dx2px.scoring.calibration import Calibration, Curve
+from dx2px.scoring.calibration import Calibration
+from dx2px.scoring.curve import Curve
 from dx2px.scoring.methods import METHODS
 from synthetic_models import CLOSED, ECHO, HEART, HIP, OPEN, TRANSFUSION, beside_files, partly_learned
 

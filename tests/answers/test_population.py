@@ -14,7 +14,8 @@ import dx2px.answers.population as population
 from dx2px import score_batches
 from dx2px.answers import Model, encoding
 from dx2px.errors import InputError
-from dx2px.scoring.calibration import Calibration, Curve
+from dx2px.scoring.calibration import Calibration
+from dx2px.scoring.curve import Curve
 from dx2px.scoring.methods import METHODS
 from synthetic_models import partly_learned
 

@@ -14,7 +14,8 @@ import pytest
 
 from command_line import Done, dx2px
 from dx2px.answers.defects import KINDS
-from dx2px.scoring.calibration import Calibration, Curve
+from dx2px.scoring.calibration import Calibration
+from dx2px.scoring.curve import Curve
 from dx2px.scoring.folder import ModelFiles, write_folder
 
 LINE = Curve(np.array([-20.0, 20.0]), np.array([-20.0, 20.0]))

@@ -13,7 +13,8 @@ import pytest
 
 from command_line import dx2px
 from dx2px.answers import Model, explanation_schema
-from dx2px.scoring.calibration import Calibration, Curve
+from dx2px.scoring.calibration import Calibration
+from dx2px.scoring.curve import Curve
 from dx2px.scoring.folder import ModelFiles, write_folder
 from dx2px.scoring.methods import METHODS
 

@@ -14,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dx2px.errors import InputError, ModelError
-from dx2px.scoring.calibration import Calibration, Curve, centre, combined, context
+from dx2px.scoring.calibration import Calibration, centre, combined, context
+from dx2px.scoring.calibration_record import to_record
+from dx2px.scoring.curve import Curve
 from dx2px.scoring.folder import ModelFiles, config_file, read_folder, write_folder
 
 IDENTITY = Curve(np.array([-5.0, 5.0]), np.array([-5.0, 5.0]))
@@ -133,7 +135,7 @@ def test_a_folder_keeps_it_to_the_last_digit(tmp_path: Path) -> None:
     write_folder(tmp_path / "m", files(stage))
     again = read_folder(tmp_path / "m").calibration
     assert again is not None
-    assert again.to_dict() == stage.to_dict()
+    assert to_record(again) == to_record(stage)
 
 
 def test_a_folder_without_one_loads_and_only_ranks(tmp_path: Path) -> None:

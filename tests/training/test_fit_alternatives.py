@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dx2px.ragged import Ragged, offsets_of
-from dx2px.scoring.calibration import Calibration
-from dx2px.scoring.completion import Completion
+from dx2px.scoring.calibration_record import from_record, to_record
+from dx2px.scoring.correction import Correction
 from dx2px.scoring.head import Head
 from dx2px.training.fit_alternatives import fit_alternatives
 from dx2px.training.fit_calibration import logistic
@@ -54,15 +54,13 @@ def test_a_logistic_fit_finds_the_weights_and_never_turns_the_odds_round() -> No
 
 
 def test_completion_changes_only_stays_in_which_something_is_coded() -> None:
-    stage = replace(SIGMOID, completion=Completion(1.0, -2.0, -0.5))
+    stage = replace(SIGMOID, completion=Correction(1.0, -2.0, -0.5))
     scores = np.array([[0.0, 0.0, 0.0], [0.0, -np.inf, 0.0], [0.0, -np.inf, -np.inf]])
     p = stage.probability(scores)
     odds = np.log(p / (1 - p), where=p > 0, out=np.full(p.shape, -np.inf))
     assert odds[0].tolist() == pytest.approx([0, 0, 0])
     assert odds[1].tolist() == pytest.approx([-2, -np.inf, -2])
     assert odds[2, 0] == pytest.approx(-2 - 0.5 * np.log(2))
-    again = Calibration.from_dict(
-        replace(stage, coverages=np.array([0.9]), thresholds=np.array([0.1])).to_dict(), {}
-    )
+    again = from_record(to_record(replace(stage, coverages=np.array([0.9]), thresholds=np.array([0.1]))), {})
     assert again.completion is not None
     assert again.completion.numbers == [1.0, -2.0, -0.5]

@@ -10,16 +10,17 @@ import pytest
 
 from dx2px.cohort import Cohort, Ragged
 from dx2px.ragged import offsets_of
-from dx2px.scoring.calibration import Calibration
-from dx2px.scoring.completion import Completion, Rest
+from dx2px.scoring.calibration_record import from_record, to_record
+from dx2px.scoring.correction import Correction
 from dx2px.scoring.evidence import EvidenceLayout
+from dx2px.scoring.rest import Rest
 from dx2px.scoring.segments import Floats
 from dx2px.training import fit_rest as fit_rest_module
 from dx2px.training.fit_rest import fit_rest
 from synthetic_models import SIGMOID, beside_files
 
 LAYOUT = EvidenceLayout(1, 4)
-STAGE = replace(SIGMOID, completion=Completion(1.0, 0.0, 0.0))
+STAGE = replace(SIGMOID, completion=Correction(1.0, 0.0, 0.0))
 OPEN, CLOSED, BLOOD, ECHO = range(4)
 
 
@@ -99,18 +100,18 @@ def test_stays_with_one_procedure_say_nothing() -> None:
 def test_a_record_comes_back_and_a_broken_one_is_refused() -> None:
     stage = beside_files().calibration
     assert stage is not None
-    record, arrays = stage.to_dict(), stage.arrays
-    again = Calibration.from_dict(record, arrays)
+    record, arrays = to_record(stage), stage.arrays
+    again = from_record(record, arrays)
     assert again.rest is not None
     assert again.rest.numbers == (1.0, 0.0)
     scores = np.array([[0.1, -np.inf, 0.3, 0.2]])
     np.testing.assert_array_equal(again.given_rest(scores), stage.given_rest(scores))
     for broken, kept in _broken(record, arrays):
         with pytest.raises(ValueError, match="rest"):
-            Calibration.from_dict(broken, kept)
+            from_record(broken, kept)
     older = {name: value for name, value in record.items() if name != "rest"}
     without = {name: array for name, array in arrays.items() if not name.startswith("rest")}
-    assert Calibration.from_dict(older, without).rest is None
+    assert from_record(older, without).rest is None
 
 
 def _broken(

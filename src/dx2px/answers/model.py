@@ -270,7 +270,7 @@ class Model:
     def probabilities(
         self, scores: NDArray[np.float32], places: NDArray[np.int64] | None = None
     ) -> Doubles | None:
-        """Calibrated probabilities from scores.
+        """Calibrated probabilities from the scores of whole stays.
 
         Args:
             scores: The scores of all procedures, one row per stay.
@@ -382,9 +382,10 @@ class Model:
             raise ModelError(
                 "This model has no calibration, so it cannot promise a coverage: train it again."
             )
-        likely = calibration.probability(stay.scores[None])
-        members = calibration.members(likely, coverage)[0] & np.isfinite(stay.scores)
-        return results.Coverage(coverage, int(members.sum()), calibration.threshold(coverage)), members
+        likely = calibration.of_question(stay.scores[None], np.array([len(stay.codes)]))
+        members = calibration.members(likely, coverage, question=True)[0] & np.isfinite(stay.scores)
+        least = calibration.threshold(coverage, question=True)
+        return results.Coverage(coverage, int(members.sum()), least), members
 
     def _vectors(self, name: str) -> NDArray[np.float32]:
         if name not in self.files.arrays:

@@ -62,8 +62,9 @@ class Stay:
     def _likely(self, chosen: NDArray[np.int64]) -> Sequence[float | None]:
         if self.calibration is None:
             return [None] * len(chosen)
-        found: list[float] = self.calibration.probability(self.scores[None], chosen[None])[0].tolist()
-        return found
+        number = np.array([len(self.codes)])
+        found = self.calibration.of_question(self.scores[None], number, chosen[None])
+        return cast(list[float], found[0].tolist())
 
     def _support(self, reasons: Sequence[Sequence[Reason]]) -> list[int | None]:
         """The number of training stays with each procedure's main reason, if that is a code."""

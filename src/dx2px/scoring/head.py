@@ -32,10 +32,18 @@ LAYOUT: Layout = {
     "head_q": ("procedure", "factor"),
     "head_W": ("procedure", "factor"),
 }
-COMPLETION: Layout = {  # of the second head, for stays in which some procedures are coded already
-    name.replace("head", "completion"): tuple(axis.replace("factor", "completion factor") for axis in axes)
-    for name, axes in LAYOUT.items()
-}
+
+
+def _of(name: str) -> Layout:
+    """The arrays of another head."""
+    return {
+        array.replace("head", name): tuple(axis.replace("factor", f"{name} factor") for axis in axes)
+        for array, axes in LAYOUT.items()
+    }
+
+
+COMPLETION = _of("completion")  # for stays in which some procedures are coded already
+PARTIAL = _of("partial")  # for questions that may be a part of a stay
 _MOST = 30.0  # log odds: e³⁰ to one is as certain as an answer may be
 _LEAST = np.float32(-80)  # exp(80) is still finite in single precision
 
@@ -61,6 +69,10 @@ class Head:
         """From arrays named as in the layout, and w and c."""
         k, a, q, W = (arrays[name] for name in layout)
         return cls(k, a, q, W, *final)
+
+    def with_arrays(self, arrays: Mapping[str, NDArray[Any]], layout: Layout = LAYOUT) -> Head:
+        """The same slope and shift with other arrays, named as in the layout."""
+        return Head.of(arrays, (self.slope, self.shift), layout)
 
     def arrays(self, layout: Layout = LAYOUT) -> dict[str, Floats]:
         """As a model folder names them."""

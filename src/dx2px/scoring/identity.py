@@ -7,12 +7,13 @@ import json
 
 import numpy as np
 
+from dx2px.scoring.calibration_record import to_record
 from dx2px.scoring.folder import ModelFiles
 
 
 def fingerprint(files: ModelFiles) -> str:
     """SHA-256 of method, settings, codes, counts, arrays and calibration; not of history, card or split."""
-    calibration = files.calibration.to_dict() if files.calibration is not None else None
+    calibration = to_record(files.calibration) if files.calibration is not None else None
     codes = [list(files.diagnoses), list(files.procedures), list(files.diagnosis_counts or ())]
     plain = [files.method, dict(files.settings), codes, calibration]
     digest = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())

@@ -5,7 +5,8 @@
 3. Which procedures exclude each other, in the training stays                            `fit_alternatives`
 4. What changes once some procedures are coded, for a model that takes this as evidence  `fit_completion`
 5. What changes once the coded ones are all others that a stay has, likewise             `fit_rest`
-6. Thresholds of sets, on validation stays                                               `conformal_thresholds`
+6. What changes if a question names a part of a stay's diagnoses                         `fit_partial`
+7. Thresholds of sets, on validation stays                                               `conformal_thresholds`
 
 A model that takes evidence must be right with it and without. So validation stays are used both ways, and of the
 training stays every other one shows its diagnoses alone.
@@ -25,13 +26,16 @@ from dx2px.cohort import Cohort, Ragged
 from dx2px.scoring.calibration import Calibration
 from dx2px.scoring.cohort_evidence import known_of, stay_rows
 from dx2px.scoring.evidence import Evidence, EvidenceLayout, layout_of
+from dx2px.scoring.head import COMPLETION, PARTIAL
 from dx2px.scoring.points import MOST_PAIRS, evenly_spread, scored_pairs
 from dx2px.scoring.scorer import Scorer
 from dx2px.scoring.segments import Doubles
 from dx2px.training.fit_alternatives import fit_alternatives
 from dx2px.training.fit_calibration import conformal_thresholds, fit_calibration
-from dx2px.training.fit_completion import fit_completion
+from dx2px.training.fit_completion import some_coded
+from dx2px.training.fit_correction import fit_correction
 from dx2px.training.fit_head import fitting_stays, pooled_log_odds, with_head
+from dx2px.training.fit_partial import some_diagnoses
 from dx2px.training.fit_rest import fit_rest
 from dx2px.training.recommender import Recommender
 
@@ -50,14 +54,21 @@ def calibrated(method: Recommender, scorer: Scorer, lessons: Cohort, held_out: C
     stage = with_head(stage, (eta, lessons.procedures), both, half=method.half)
     if stage.head is not None:  # pooled probabilities know too little to tell what excludes what
         stage = replace(stage, alternatives=fit_alternatives(stage.head, eta, lessons.procedures))
+    every_other = lessons.subset(np.arange(0, len(lessons), 2))
+    learned = (lambda rows: method.blurred_scores(rows, generator)), every_other
+    known = scorer.scores, held_out
     if layout is not None:
-        every_other = lessons.subset(np.arange(0, len(lessons), 2))
-        learned = (lambda rows: method.blurred_scores(rows, generator)), every_other
-        known = scorer.scores, held_out
-        stage = replace(stage, completion=fit_completion(stage, layout, learned, known, half=method.half))
+        completion = fit_correction(stage, some_coded(layout), COMPLETION, learned, known, half=method.half)
+        stage = replace(stage, completion=completion)
         stage = replace(stage, rest=fit_rest(stage, layout, learned, known, half=method.half))
+    partial = fit_correction(stage, some_diagnoses(layout), PARTIAL, learned, known, half=method.half)
+    stage = replace(stage, partial=partial)
     found = [conformal_thresholds(stage.probability(s), coded, stage.coverages) for s, coded in ways]
-    return replace(stage, thresholds=np.min(found, axis=0))  # those that keep the promise both ways
+    return replace(
+        stage,
+        thresholds=np.min(found, axis=0),  # those that keep the promise both ways
+        partial_thresholds=_question_thresholds(stage, scorer, held_out),
+    )
 
 
 def _mixed_rows(layout: EvidenceLayout | None, stays: Cohort) -> Ragged:
@@ -77,3 +88,11 @@ def _together(ways: Sequence[Pairs]) -> Pairs:
     s, coded = (np.concatenate(parts) for parts in zip(*ways, strict=True))
     some = evenly_spread(len(s), s.shape[1], MOST_PAIRS)
     return s[some], coded[some]
+
+
+def _question_thresholds(stage: Calibration, scorer: Scorer, stays: Cohort) -> Doubles:
+    """Of the sets of each coverage, if a part of the diagnoses is asked."""
+    some = stays.subset(evenly_spread(len(stays), len(stays.procedure_vocabulary), MOST_PAIRS))
+    shown = some_diagnoses(layout_of(scorer))(some, np.random.default_rng(2))
+    s, coded = scored_pairs(scorer.scores, shown.rows, shown.left)
+    return conformal_thresholds(stage.of_question(s, shown.number), coded, stage.coverages)

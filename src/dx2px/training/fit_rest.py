@@ -23,12 +23,12 @@ from dx2px.cohort import Cohort, Ragged
 from dx2px.ragged import offsets_of
 from dx2px.scoring.calibration import Calibration, sigmoid
 from dx2px.scoring.cohort_evidence import known_of
-from dx2px.scoring.completion import MOST, REST, Rest
 from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.scoring.folder import halved
 from dx2px.scoring.head import single_sigmoid
 from dx2px.scoring.metrics import BATCH, Scores
 from dx2px.scoring.points import MOST_PAIRS, evenly_spread
+from dx2px.scoring.rest import MOST, REST, Rest
 from dx2px.scoring.segments import Doubles, Floats
 from dx2px.training.descent import Weights, descend
 from dx2px.training.fit_calibration import log_loss, slope_and_shift

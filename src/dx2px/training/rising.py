@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize  # type: ignore[import-untyped]
 
-from dx2px.scoring.calibration import Curve, sigmoid
+from dx2px.scoring.calibration import sigmoid
+from dx2px.scoring.curve import Curve
 from dx2px.scoring.points import Points
 from dx2px.scoring.segments import Doubles
 

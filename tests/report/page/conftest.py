@@ -11,7 +11,8 @@ import pytest
 
 from dx2px.cohort import Cohort, split_cohort
 from dx2px.cohort.fingerprint import fingerprint
-from dx2px.scoring.calibration import Calibration, Curve
+from dx2px.scoring.calibration import Calibration
+from dx2px.scoring.curve import Curve
 from dx2px.scoring.folder import ModelFiles, write_folder
 
 DIAGNOSES = (

@@ -17,7 +17,8 @@ import pytest
 
 from browser import chromium
 from dx2px.answers import Model
-from dx2px.scoring.calibration import Calibration, Curve
+from dx2px.scoring.calibration import Calibration
+from dx2px.scoring.curve import Curve
 from dx2px.scoring.folder import ModelFiles, write_folder
 
 DIAGNOSES = ("0389", "25000", "4019", "41401", "42731", "4280", "51881", "5856", "82021", "99592")

@@ -28,12 +28,11 @@ from safetensors import SafetensorError
 
 from dx2px.errors import ModelError
 from dx2px.scoring.calibration import Calibration
-from dx2px.scoring.completion import REST
+from dx2px.scoring.calibration_record import LAYOUTS, from_record, to_record
 from dx2px.scoring.folder import config_file, entries, layouts, measured_entry, tables
 from dx2px.scoring.folder.entries import ALLOWED, CARD, CONFIG, HISTORY, REQUIRED, SPLIT, VOCABULARY, WEIGHTS
 from dx2px.scoring.folder.flaws import FlawError, raise_all
 from dx2px.scoring.folder.replacement import replacing, set_aside
-from dx2px.scoring.head import COMPLETION, LAYOUT
 from dx2px.scoring.methods import scorer_of
 from dx2px.scoring.scorer import Scorer
 from dx2px.storage import check_home
@@ -165,7 +164,7 @@ def _contents(files: ModelFiles, half: bool) -> dict[str, bytes]:
         "sizes": {name: len(data) for name, data in contents.items()},
     }
     if files.calibration is not None:
-        record["calibration"] = files.calibration.to_dict()
+        record["calibration"] = to_record(files.calibration)
     if files.measured is not None:
         record["measured"] = dict(files.measured)
     contents[CONFIG] = config_file.render(record)
@@ -183,7 +182,7 @@ def _files(record: config_file.Record, contents: Mapping[str, bytes]) -> ModelFi
     if SPLIT in contents:
         tables.check_split(contents[SPLIT], SPLIT)
     single = _single(arrays)
-    head = {name: single.pop(name) for name in (*LAYOUT, *COMPLETION, *REST) if name in single}
+    head = {name: single.pop(name) for layout in LAYOUTS for name in layout if name in single}
     return ModelFiles(
         method=record["method"],
         settings=record["settings"],
@@ -205,7 +204,7 @@ def _calibration(record: config_file.Record, head: Mapping[str, layouts.Array]) 
     if head and "calibration" not in record:
         raise FlawError("it has a head, but no calibration")
     try:
-        return Calibration.from_dict(record["calibration"], head) if "calibration" in record else None
+        return from_record(record["calibration"], head) if "calibration" in record else None
     except (ValueError, OverflowError) as error:
         raise FlawError(f"its calibration cannot be used ({error})") from error
 

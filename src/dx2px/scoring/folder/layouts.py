@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.scoring import head
-from dx2px.scoring.completion import REST
+from dx2px.scoring.calibration_record import LAYOUTS
 from dx2px.scoring.methods import METHODS
 
 Array = NDArray[Any]
@@ -33,11 +32,7 @@ def shape_flaws(
     if method not in METHODS:
         return [f"this version of dx2px does not know the method {method[:40]!r}"]
     declared = METHODS[method]
-    groups = [
-        group
-        for group in (*declared.optional, head.LAYOUT, head.COMPLETION, REST)
-        if group.keys() & shapes.keys()
-    ]
+    groups = [group for group in (*declared.optional, *LAYOUTS) if group.keys() & shapes.keys()]
     layout = {name: axes for group in (declared.arrays, *groups) for name, axes in group.items()}
     found = [f"the array {name} is missing" for name in sorted(layout.keys() - shapes.keys())]
     found += [f"the array {name[:40]!r} does not belong" for name in sorted(shapes.keys() - layout.keys())]

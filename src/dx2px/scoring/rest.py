@@ -1,13 +1,11 @@
-"""What changes once procedures of a stay are coded: for one that is still being coded, and for one that is finished.
+"""What changes once a stay is finished: the coded procedures, R, are all that it has but, perhaps, the one asked about.
 
-With z_p the log odds that the scores give, and R the coded procedures:
+With z'_p the log odds of a stay that is still being coded (`dx2px.scoring.correction`):
 
-    completion   z'_p = slope · z_p + shift + per_log · log |R|, then a head of its own; something may still be missing
-    rest         y_p = k_p z'_p + a_p + Σ_{r∈R} A_r · B_p,  log odds slope · y_p + shift
-                 the stay has exactly R and, perhaps, p: what an audit asks (`dx2px.answers.questions`)
+    y_p = k_p z'_p + a_p + Σ_{r∈R} A_r · B_p,  log odds slope · y_p + shift
 
-A_r · B_p says how much likelier, or less likely, p is beside r than the scores say. For a pair that excludes each other
-it is far below 0. `dx2px.training.fit_completion` and `fit_rest` fit the numbers.
+It is what an audit asks (`dx2px.answers.questions`). A_r · B_p says how much likelier, or less likely, p is beside r
+than the scores say. For a pair that excludes each other it is far below 0. `dx2px.training.fit_rest` fits the numbers.
 
 Axes: i stays, p procedures, l procedures asked for, f factors.
 """
@@ -22,7 +20,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.scoring.head import Head
 from dx2px.scoring.methods import Layout
 from dx2px.scoring.segments import Doubles, Factor, Floats
 
@@ -33,37 +30,6 @@ REST: Layout = {
     "rest_B": ("procedure", "rest factor"),
 }
 MOST = 30.0  # log odds: e³⁰ to one is as certain as an answer may be
-
-
-@dataclass(frozen=True, eq=False)
-class Completion:
-    """How the log odds z of a stay's other procedures change once n are coded: slope·z + shift + per_log·log n.
-
-    A second head then corrects each procedure by itself, where that helps.
-    """
-
-    slope: float  # above 0
-    shift: float
-    per_log: float
-    head: Head | None = None
-
-    def __call__(
-        self, z: Doubles, coded: NDArray[np.int64], places: NDArray[np.int64] | None = None
-    ) -> Doubles:
-        """The log odds of all procedures, (i, p), of stays with so many coded procedures, at least one, (i,).
-
-        With `places` (i, l), only of the procedures at these places.
-        """
-        changed: Doubles = self.slope * z + (self.shift + self.per_log * np.log(coded))[:, None]
-        if self.head is not None:
-            return self.head.log_odds(changed, places)
-        return changed if places is None else np.take_along_axis(changed, places, axis=1)
-
-    @property
-    def numbers(self) -> list[float]:
-        """All but the head's arrays."""
-        own = [self.slope, self.shift, self.per_log]
-        return own if self.head is None else [*own, self.head.slope, self.head.shift]
 
 
 @dataclass(frozen=True, eq=False)

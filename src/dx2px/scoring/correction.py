@@ -1,0 +1,63 @@
+"""How log odds change with how much is known of a stay: with the diagnoses that are asked, or the procedures coded.
+
+For log odds z_p, and a number n of codes that are known, at least one:
+
+    z'_p = (slope + tilt · log n) · z_p + shift + per_log · log n
+
+and then a head of its own (`dx2px.scoring.head`), where that helps. It is used twice:
+
+    partial      n diagnoses are asked, and the stay may have others       `dx2px.training.fit_partial`
+    completion   n procedures are coded, and something may be missing      `dx2px.training.fit_completion`
+
+Axes: i stays, p procedures, l procedures asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dx2px.scoring.head import Head
+from dx2px.scoring.methods import Layout
+from dx2px.scoring.segments import Doubles
+
+_LEAST_SLOPE = 0.05  # whatever n: what scored higher does not become less probable
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """The numbers of the module's text, and the head, if there is one."""
+
+    slope: float  # above 0
+    shift: float
+    per_log: float
+    tilt: float = 0.0
+    head: Head | None = None
+
+    def __call__(
+        self, z: Doubles, known: NDArray[np.int64], places: NDArray[np.int64] | None = None
+    ) -> Doubles:
+        """The log odds of all procedures, (i, p), of stays with so many known codes, at least one, (i,).
+
+        With `places` (i, l), only of the procedures at these places.
+        """
+        logs = np.log(known)[:, None]
+        slope = np.maximum(self.slope + self.tilt * logs, _LEAST_SLOPE)
+        changed: Doubles = slope * z + (self.shift + self.per_log * logs)
+        if self.head is not None:
+            return self.head.log_odds(changed, places)
+        return changed if places is None else np.take_along_axis(changed, places, axis=1)
+
+    def with_arrays(self, arrays: Mapping[str, NDArray[Any]], layout: Layout) -> Correction:
+        """The same with other arrays of the head, if there is one."""
+        return self if self.head is None else replace(self, head=self.head.with_arrays(arrays, layout))
+
+    @property
+    def numbers(self) -> list[float]:
+        """All but the head's arrays; without a tilt as in folders that were made before there was one."""
+        own = [self.slope, self.shift, self.per_log, *([self.tilt] if self.tilt else [])]
+        return own if self.head is None else [*own, self.head.slope, self.head.shift]

@@ -1,0 +1,93 @@
+"""Probabilities of questions that name a part of a stay's diagnoses, fitted to stays whose rule is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dx2px.cohort import Cohort, Ragged
+from dx2px.scoring.calibration_record import from_record, to_record
+from dx2px.scoring.evidence import EvidenceLayout
+from dx2px.scoring.head import PARTIAL
+from dx2px.scoring.segments import Floats
+from dx2px.training.fit_correction import fit_correction
+from dx2px.training.fit_partial import part_of, some_diagnoses
+from synthetic_models import SIGMOID
+
+HEART, KIDNEY = "icd9cm:4280", "icd9cm:5856"
+ECHO, DIALYSIS, BLOOD = range(3)
+SHARE = 0.9
+
+
+def stays(number: int) -> Cohort:
+    """All have heart failure and, nine in ten, an echo; three in four renal failure, and then likewise dialysis."""
+    rng = np.random.default_rng(0)
+    kidney = rng.random(number) < 0.75
+    diagnoses = [[HEART, *([KIDNEY] if one else [])] for one in kidney]
+    echo, dialysis = rng.random(number) < SHARE, kidney & (rng.random(number) < SHARE)
+    procedures = [
+        ["icd9pcs:8872" if one else "icd9pcs:9904", *(["icd9pcs:3995"] if two else [])]
+        for one, two in zip(echo, dialysis, strict=True)
+    ]
+    return Cohort.from_lists(diagnoses, procedures)
+
+
+def right_about_whole_stays(rows: Ragged) -> Floats:
+    scores = np.full((len(rows), 3), np.log(SHARE / (1 - SHARE)), np.float32)
+    scores[:, [DIALYSIS, BLOOD]] *= -1
+    scores[rows.indicator(2)[:, 1], DIALYSIS] *= -1
+    return scores
+
+
+def test_from_one_to_all_diagnoses_are_asked_and_every_procedure_is_to_be_found() -> None:
+    cohort = stays(4000)
+    shown = some_diagnoses(None)(cohort, np.random.default_rng(0))
+    two = cohort.diagnoses.lengths == 2
+    assert np.bincount(shown.number[two]).tolist() == pytest.approx([0, 1500, 1500], abs=150)
+    assert shown.left == cohort.procedures
+    assert not shown.coded.values.size
+
+
+def test_a_principal_diagnosis_that_is_not_asked_is_not_told() -> None:
+    layout = EvidenceLayout(2, 3, principal=True)
+    cohort = replace(stays(2), context=pa.table({"principal": [HEART, HEART], "age": [70, 70]}))
+    asked = Ragged.from_lists([[0], [1]])
+    told = part_of(layout, cohort, asked, np.ones((2, 4), bool))
+    assert [sorted(set(row.tolist()) & {2, 3}) for row in (told[0], told[1])] == [[2], []]
+    assert part_of(layout, cohort, asked, np.zeros((2, 4), bool)) == layout.rows(asked)
+
+
+def test_what_a_question_leaves_out_counts_as_possible() -> None:
+    cohort = stays(8000)
+    learned = right_about_whole_stays, cohort
+    partial = fit_correction(SIGMOID, some_diagnoses(None), PARTIAL, learned, learned)
+    stage = replace(SIGMOID, partial=partial, partial_thresholds=SIGMOID.thresholds)
+    asked = right_about_whole_stays(Ragged.from_lists([[0], [0, 1]]))
+    p = stage.of_question(asked, np.array([1, 2]))
+    dialysis = 0.75 / 4 * SHARE / (0.25 + 0.75 / 4)  # with both, half are asked with one
+    assert p[0, DIALYSIS] == pytest.approx(dialysis, abs=0.12)
+    assert p[1, [ECHO, DIALYSIS]] == pytest.approx([SHARE, SHARE], abs=0.02)
+    assert stage.probability(asked)[0, DIALYSIS] == pytest.approx(1 - SHARE)
+    coded = np.array([[-np.inf, 1.0, 0.0]])
+    np.testing.assert_array_equal(stage.of_question(coded, np.array([1])), stage.probability(coded))
+    assert stage.threshold(0.9, question=True) == stage.threshold(0.9)
+
+
+def test_it_comes_back_from_a_record_with_its_thresholds() -> None:
+    partial = fit_correction(
+        SIGMOID, some_diagnoses(None), PARTIAL, *[(right_about_whole_stays, stays(400))] * 2
+    )
+    thresholds = SIGMOID.thresholds / 2
+    record = to_record(replace(SIGMOID, partial=partial, partial_thresholds=thresholds))
+    again = from_record(record, {})
+    assert again.partial is not None
+    assert again.partial.numbers == partial.numbers
+    assert again.threshold(0.9, question=True) == thresholds[again.coverages.searchsorted(0.9)]
+    for name, broken in (("partial", [1.0]), ("partial", [-1.0, 0.0, 0.0]), ("partial_thresholds", [0.1])):
+        with pytest.raises(ValueError, match=r"partial|threshold"):
+            from_record(record | {name: broken}, {})
+    with pytest.raises(ValueError, match="partial"):
+        from_record({name: one for name, one in record.items() if name != "partial_thresholds"}, {})
