@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from dx2px.answers import Model
+from dx2px.answers.coded_as import CodedAs
+from dx2px.answers.mapping import Translation
 from dx2px.errors import InputError, OtherVersionError
 from dx2px.scoring.folder import ModelFiles
 from synthetic_models import random_files
@@ -34,6 +36,7 @@ NINE = replace(
         "icd9cm:99591",
     ),
 )
+SEPSIS = ("icd9cm:99591", "icd9cm:99592")
 TEN = replace(NINE, diagnoses=("icd10cm:E119", *(f"icd10cm:I50{n}" for n in range(5)), "icd10cm:N186"))
 
 
@@ -65,6 +68,21 @@ def test_of_alternatives_the_most_frequent_in_training() -> None:
 
 def test_a_combination_gives_several_codes() -> None:
     assert told(Model(NINE), "A02.1") == [("icd10cm:A021", ["icd9cm:0031", "icd9cm:99591"], "approximate")]
+
+
+def test_an_implied_fifth_digit_gives_way_to_another_that_is_meant() -> None:
+    """Sepsis implies 995.91, which nobody codes beside the 995.92 of septic shock; one stay or many are read alike."""
+    model = Model(replace(NINE, diagnoses=("icd9cm:0389", *NINE.diagnoses[1:4], "icd9cm:78552", *SEPSIS)))
+    stays = [["A41.9", "R65.21"], ["R65.21", "A41.9"], ["A41.9"], ["A41.9", "995.91", "R65.21"]]
+    shock, sepsis = ["icd9cm:0389", "icd9cm:78552", SEPSIS[1]], ["icd9cm:0389", SEPSIS[0]]
+    for stay, read in zip(stays, (shock, shock, sepsis, [*shock, SEPSIS[0]]), strict=True):
+        answer = model.recommend(stay)
+        assert sorted(one.code for one in answer.diagnoses) == sorted(read)
+        scores = model.recommend_many([stay], 3)["score"]
+        assert list(scores) == pytest.approx([one.score for one in answer.recommendations])
+        coded = CodedAs(model.diagnoses, Translation(model.diagnoses, COUNTS))
+        assert sorted(coded.used(stay)) == sorted(read)
+    assert told(model, *stays[0])[0] == ("icd10cm:A419", ["icd9cm:0389"], "approximate")
 
 
 def test_codes_without_a_map_are_told_and_left_unknown() -> None:

@@ -47,6 +47,7 @@ def test_public_names_are_exactly_these() -> None:
         "family",
         "family_title",
         "find",
+        "gives_way_to",
         "has_shape",
         "holds",
         "hull",

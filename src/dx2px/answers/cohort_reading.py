@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 
 from dx2px.answers.encoding import distinct
 from dx2px.answers.mapping import Translation
 from dx2px.answers.model import Model
+from dx2px.codes import gives_way_to
 from dx2px.cohort import Cohort, Vocabulary
 from dx2px.ragged import Ragged
 
@@ -51,7 +53,8 @@ def read_by(model: Model, cohort: Cohort, allowed: bool = True) -> CohortReading
     families = {code: one.code for code, one in known.items() if one.index is not None and one.code != code}
     entries = int(sum(cohort.procedure_counts[cohort.procedure_vocabulary.index(code)] for code in families))
     if kinds:
-        cohort = _with_diagnoses(cohort, lambda code: _targets(translation, code))
+        implied = {code: one.implied for code, one in found.items() if one is not None and one.implied}
+        cohort = _with_diagnoses(cohort, lambda code: _targets(translation, code), implied)
     if families:
         read = _read(cohort.procedures, cohort.procedure_vocabulary, lambda code: (families.get(code, code),))
         cohort = replace(cohort, procedures=read[0], procedure_vocabulary=read[1])
@@ -63,9 +66,10 @@ def _targets(translation: Translation, code: str) -> Sequence[str]:
     return one.to if one is not None and one.to else (code,)
 
 
-def _with_diagnoses(cohort: Cohort, read: Read) -> Cohort:
+def _with_diagnoses(cohort: Cohort, read: Read, implied: Mapping[str, Sequence[str]]) -> Cohort:
     """The cohort with other diagnoses, and other principal ones: of several, the first."""
     rows, vocabulary = _read(cohort.diagnoses, cohort.diagnosis_vocabulary, read)
+    rows = _settled(cohort, implied, rows, vocabulary)
     context = cohort.context
     if context is not None and "principal" in context.column_names:
         texts = context.column("principal").combine_chunks().dictionary_encode()
@@ -73,6 +77,23 @@ def _with_diagnoses(cohort: Cohort, read: Read) -> Cohort:
         place = context.column_names.index("principal")
         context = context.set_column(place, "principal", codes.take(texts.indices))
     return replace(cohort, diagnoses=rows, diagnosis_vocabulary=vocabulary, context=context)
+
+
+def _settled(
+    cohort: Cohort, implied: Mapping[str, Sequence[str]], rows: Ragged, vocabulary: Vocabulary
+) -> Ragged:
+    """The codes without those that a diagnosis only implied and that give way to others of their stay."""
+    kept = np.ones(len(rows.values), np.bool_)
+    stay, before = rows.row_of_entry, cohort.diagnoses
+    for code in sorted({part for parts in implied.values() for part in parts}):
+        sources = [
+            cohort.diagnosis_vocabulary.index(source) for source, parts in implied.items() if code in parts
+        ]
+        from_them = np.isin(stay, before.row_of_entry[np.isin(before.values, sources)])
+        others = [place for one in gives_way_to(code) if (place := vocabulary.get(one)) is not None]
+        beside = np.isin(stay, stay[np.isin(rows.values, others)])
+        kept &= ~((rows.values == vocabulary.index(code)) & from_them & beside)
+    return rows.filtered(kept)
 
 
 def _read(rows: Ragged, own: Vocabulary, read: Read) -> tuple[Ragged, Vocabulary]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dx2px.answers.lookup import Found, Lookup
 from dx2px.answers.mapping import Translate, untranslated
 from dx2px.answers.results import MAPPING_KINDS
+from dx2px.codes import gives_way_to
 from dx2px.errors import CodeError, InputError
 from dx2px.ragged import Index, Ragged, joined, offsets_of
 
@@ -122,6 +123,7 @@ class StayEncoder:
         self._lock = Lock()
         self._texts = _START
         self._numbers: dict[str, int] = {}
+        self._implied: dict[int, str] = {}  # codes that may give way to others, by number
 
     def encode(self, lists: pa.Array) -> EncodedStays:
         """Rows of a column of type `CODE_LISTS`; a null list is an empty one, a null code an unknown one."""
@@ -130,12 +132,28 @@ class StayEncoder:
         stays = Ragged(offsets_of(lengths), places)
         codes, rows = learned.entries(stays)
         offsets, first = distinct(codes)
-        rows = rows if first is None else rows[first]
+        if first is not None:
+            codes, rows = Ragged(offsets, codes.values[first]), rows[first]
+        if self._implied:
+            stay = self._settled(codes)
+            codes, rows = codes.filtered(stay), rows[stay]
+        offsets = codes.offsets
         size = len(self.lookup.vocabulary)
         used = rows != _UNKNOWN
         counts = [_per_stay(mask, offsets) for mask in (used & (rows < size), rows >= size, ~used)]
         kept = Ragged(offsets_of(counts[0] + counts[1]), rows[used])
         return EncodedStays(kept, counts[0], counts[1], counts[2], learned.foreign(stays))
+
+    def _settled(self, codes: Ragged) -> NDArray[np.bool_]:
+        """Which entries do not give way to another code of their stay."""
+        kept = np.ones(len(codes.values), np.bool_)
+        stay = codes.row_of_entry
+        for number, code in list(self._implied.items()):
+            of = codes.values == number
+            if of.any():
+                others = [self._numbers.get(one, 0) for one in (code, *gives_way_to(code))]
+                kept &= ~(of & np.isin(stay, stay[np.isin(codes.values, others)]))
+        return kept
 
     def row(self, text: str) -> int | None:
         """The row of one code, the first of several that replace it; None if it cannot be used."""
@@ -175,7 +193,10 @@ class StayEncoder:
         mapped = self.translate(found.code)
         read = [self.lookup.find(code) for code in mapped.to] if mapped and mapped.to else [found]
         way = _OWN if mapped is None else MAPPING_KINDS.index(mapped.kind)
-        numbers = [self._number(one.code) for one in read]
+        implied = mapped.implied if mapped else ()
+        numbers = [
+            self._implied_number(one.code) if one.code in implied else self._number(one.code) for one in read
+        ]
         return _Meaning(self._number(found.code), way, numbers, [self._row(one) for one in read])
 
     def _row(self, found: Found) -> int:
@@ -186,10 +207,17 @@ class StayEncoder:
     def _number(self, code: str) -> int:
         return self._numbers.setdefault(code, len(self._numbers) + 1)
 
+    def _implied_number(self, code: str) -> int:
+        """The number of a code that may give way, other than that of the code by itself."""
+        number = self._number(f"{code} implied")
+        self._implied[number] = code
+        return number
+
     def _forget(self) -> None:
         """Numbers identify codes only within one block, so they may start again."""
         self._texts = _START
         self._numbers.clear()
+        self._implied.clear()
 
 
 def check_code_lists(kind: pa.DataType, column: str = "diagnoses") -> None:

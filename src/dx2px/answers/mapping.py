@@ -77,16 +77,24 @@ def map_codes(
     Of several alternatives the most frequent one in training is taken. A code without an equivalent stays as it is,
     and is then reported as unknown.
     """
-    put: list[Found] = []
-    mapped: list[Mapped] = []
+    read: list[tuple[Found, Mapped | None]] = []
     for found in map(lookup.find, texts):
-        if found.index is not None or not of_other_version(found.code, lookup):
-            put.append(found)
-            continue
-        one = _mapped(found.code, lookup, counts)
-        mapped.append(one)
-        put.extend(map(lookup.find, one.to or [found.code]))
-    return each_once(put), tuple(dict.fromkeys(mapped))
+        foreign = found.index is None and of_other_version(found.code, lookup)
+        read.append((found, _mapped(found.code, lookup, counts) if foreign else None))
+    read = [(found, one and one.beside(_others(read, one))) for found, one in read]
+    put = [
+        each
+        for found, one in read
+        for each in ([found] if one is None else map(lookup.find, one.to or [found.code]))
+    ]
+    return each_once(put), tuple(dict.fromkeys(one for _, one in read if one is not None))
+
+
+def _others(read: Sequence[tuple[Found, Mapped | None]], but: Mapped) -> set[str]:
+    """The codes that a stay's other diagnoses are read as, where one diagnosis implies what may give way to them."""
+    if not but.implied:
+        return set()
+    return {code for found, one in read if one != but for code in ([found.code] if one is None else one.to)}
 
 
 def _mapped(code: str, lookup: Lookup, counts: Sequence[int] | None) -> Mapped:

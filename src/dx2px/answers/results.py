@@ -11,13 +11,14 @@ have no probabilities: they only rank.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Set
+from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 from dx2px.answers.families import Family
 from dx2px.answers.result_frames import neighbor_columns, plan_columns, procedure_columns
-from dx2px.codes import shown_code, title
+from dx2px.codes import gives_way_to, shown_code, title
 from dx2px.frames import as_frame
 from dx2px.scoring.plans import Plan
 
@@ -60,6 +61,16 @@ class Mapped:
     via: str | None = (
         None  # the heading whose codes replaced it, where the map has nothing for the code itself
     )
+
+    @property
+    def implied(self) -> tuple[str, ...]:
+        """Those that give way to certain others (`gives_way_to`)."""
+        return tuple(code for code in self.to[1:] if gives_way_to(code))
+
+    def beside(self, others: Set[str]) -> Self:
+        """Without what gives way to some of the stay's other codes."""
+        gone = {code for code in self.implied if gives_way_to(code) & others}
+        return replace(self, to=tuple(code for code in self.to if code not in gone)) if gone else self
 
     @property
     def kind(self) -> MappingKind:

@@ -2,7 +2,7 @@
 
 from dx2px.codes.ancestors import ancestors, category, chapter
 from dx2px.codes.catalogue import dictionary, is_listed
-from dx2px.codes.equivalence import Equivalence, equivalence, nearest
+from dx2px.codes.equivalence import Equivalence, equivalence, gives_way_to, nearest
 from dx2px.codes.families import (
     counts_as,
     family,
@@ -45,6 +45,7 @@ __all__ = [
     "family",
     "family_title",
     "find",
+    "gives_way_to",
     "has_shape",
     "holds",
     "hull",

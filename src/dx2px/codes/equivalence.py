@@ -38,6 +38,8 @@ _FILES = {
 
 _ENCOUNTER = 6  # characters of an ICD-10-CM code before the one that tells the encounter
 
+_FIFTH = 5  # characters of an ICD-9-CM code with a fifth digit
+
 Choices = tuple[str, ...]  # canonical codes; take one of them
 Scenario = tuple[Choices, ...]  # choice lists; take one code from each
 
@@ -87,6 +89,23 @@ def nearest(code: str) -> Equivalence | None:
     if own is not None and own.scenarios:
         return own if own.exact else _with_reverse(own)
     return next((entry for entry in _above(code) if entry.scenarios), None) or _written(code) or own
+
+
+@cache
+def gives_way_to(part: str) -> frozenset[str]:
+    """The codes beside which a further part of a combination says too little to be kept; most parts have none.
+
+    A41.9, sepsis, becomes 038.9 and 995.91; R65.21, septic shock, 785.52 and 995.92. But 995.91 (sepsis) is not coded
+    beside 995.92 (severe sepsis): fifth digits of ICD-9-CM exclude each other. No ICD-10-CM code means 995.91 alone, so
+    it is only implied, and gives way to a fifth digit that some code does mean alone.
+    """
+    system, bare = split(part)
+    alone = _leading_to(System.ICD9CM)
+    if system is not System.ICD9CM or len(bare) != _FIFTH or bare in alone:
+        return frozenset()
+    return frozenset(
+        f"{system}:{one}" for one in under(bare[:-1], system) if len(one) == _FIFTH and one in alone
+    )
 
 
 def _with_reverse(entry: Equivalence) -> Equivalence:
