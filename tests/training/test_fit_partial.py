@@ -11,8 +11,9 @@ import pytest
 from dx2px.cohort import Cohort, Ragged
 from dx2px.scoring.calibration_record import from_record, to_record
 from dx2px.scoring.evidence import EvidenceLayout
-from dx2px.scoring.head import PARTIAL
+from dx2px.scoring.head import COMPLETION, PARTIAL
 from dx2px.scoring.segments import Floats
+from dx2px.training.fit_completion import some_coded
 from dx2px.training.fit_correction import fit_correction
 from dx2px.training.fit_partial import part_of, some_diagnoses
 from synthetic_models import SIGMOID
@@ -91,3 +92,11 @@ def test_it_comes_back_from_a_record_with_its_thresholds() -> None:
             from_record(record | {name: broken}, {})
     with pytest.raises(ValueError, match="partial"):
         from_record({name: one for name, one in record.items() if name != "partial_thresholds"}, {})
+
+
+def test_where_the_only_procedure_is_coded_nothing_is_asked() -> None:
+    single = Cohort.from_lists([[HEART]] * 20, [["icd9pcs:8872"]] * 20)
+    show = some_coded(EvidenceLayout(1, 1))
+    learned = (lambda rows: np.full((len(rows), 1), -np.inf)), single
+    found = fit_correction(SIGMOID, show, COMPLETION, learned, learned)
+    assert found.numbers == [1.0, 0.0, 0.0]

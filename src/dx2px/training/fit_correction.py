@@ -94,6 +94,8 @@ def fit_correction(
     scores, stays = validation
     some = stays.subset(evenly_spread(len(stays), len(stays.procedure_vocabulary), MOST_PAIRS))
     held_out = _Asked.of(stage, scores, show(some, np.random.default_rng(0)))
+    if not held_out.open.any():  # there is one procedure, and it is coded: nothing is asked
+        return _UNCHANGED
     plain = _plain(held_out)
     if stage.head is None:
         return plain
