@@ -110,6 +110,13 @@ def test_a_cohort_of_the_other_version_is_read_in_the_model_s_codes(tmp_path: Pa
     assert "leave out --no-map" in refused.stderr
 
 
+def test_one_diagnosis_in_two_versions_is_said_to_be_one() -> None:
+    said = dx2px("recommend", "N18.6", "585.6", "--answer-in", "icd10pcs").stderr
+    assert "N18.6 (ICD-10-CM) and 585.6 (ICD-9-CM) are the same diagnosis here." in said
+    assert "5A1D: choose one of 3 codes, by duration: " in said
+    assert "same diagnosis" not in dx2px("recommend", "N18.6").stderr
+
+
 def test_recommend_gives_the_contract(folder: Path) -> None:
     done = dx2px(
         "recommend", "--model", folder / "model", "585.6,427.5", "4280", "nonsense", "--top", "3", "--json"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from dx2px.codes import Notation
 from dx2px.words import counted, shortened
 
 if TYPE_CHECKING:
-    from dx2px.answers import Diagnosis, Explanation, Mapped, Neighbors, Plan, Procedure, Recommendation
+    from dx2px.answers import Diagnosis, Explanation, Neighbors, Plan, Procedure, Recommendation
     from dx2px.answers.results import Answer, EvidenceRow
 
 LONGEST = 36  # characters of a title beside its numbers
@@ -30,8 +30,8 @@ BLURRED = 11  # counts up to this one are not told
 NOT_ADVICE = "This reflects how stays were coded; it is not medical advice."
 
 
-def show_recommendation(found: Recommendation) -> None:
-    """Print diagnoses with their significance, and procedures with their reasons."""
+def show_recommendation(found: Recommendation, typed: Collection[str] = ()) -> None:
+    """Print diagnoses with their significance, and procedures with their reasons; `typed` are the codes asked about."""
     from dx2px.answers.results import shown_probability
 
     _show_diagnoses(found)
@@ -40,7 +40,7 @@ def show_recommendation(found: Recommendation) -> None:
     _report_alternatives(found)
     _report_support(found)
     _report_families(found)
-    _report_mapping(found.mapping)
+    _report_mapping(found, typed)
     _report_diagnoses(found.diagnoses)
     _report_coded(found)
     if found.coverage is not None:
@@ -54,7 +54,7 @@ def show_recommendation(found: Recommendation) -> None:
         remark("This model has no calibration, so it ranks procedures without probabilities: train it again.")
 
 
-def show_explanation(found: Explanation) -> None:
+def show_explanation(found: Explanation, typed: Collection[str] = ()) -> None:
     """Print the plan as a table if it is narrow enough, then the procedures with their reasons."""
     known = [one for one in found.procedures if one.status == "known"]
     if found.plan.mass is not None and len(known) <= WIDEST:
@@ -67,7 +67,7 @@ def show_explanation(found: Explanation) -> None:
     _report_support(found)
     _report_plan(found.plan)
     _report_families(found)
-    _report_mapping(found.mapping)
+    _report_mapping(found, typed)
     _report_diagnoses(found.diagnoses)
     _report_coded(found)
 
@@ -218,10 +218,9 @@ def _report_families(found: Answer) -> None:
         narrowed = f", on the {family.side} {notation.write(family.narrowed)}" if family.narrowed else ""
         listed = ", ".join(map(notation.write, family.listed[:FIRST]))
         more = ", …" if family.codes > FIRST else ""
-        remark(
-            f"{notation.write(one.code)}{narrowed}: {counted(family.codes, 'code')}, complete by "
-            f"{', '.join(family.complete_by) or 'choosing one'}: {listed}{more}."
-        )
+        axes = f", by {', '.join(family.complete_by)}" if family.complete_by else ""
+        choice = f"choose one of {counted(family.codes, 'code')}{axes}"
+        remark(f"{notation.write(one.code)}{narrowed}: {choice}: {listed}{more}.")
 
 
 def _report_plan(plan: Plan) -> None:
@@ -233,13 +232,19 @@ def _report_plan(plan: Plan) -> None:
         )
 
 
-def _report_mapping(mapping: tuple[Mapped, ...]) -> None:
-    """Each code that was mapped, and the number of those that could not be."""
+def _report_mapping(found: Answer, typed: Collection[str]) -> None:
+    """Each code that was mapped, those that became one diagnosis, and the number of those that could not be."""
+    mapping = found.mapping
     notation = Notation.of(code for one in mapping for code in (one.code, *one.to))
     for one in mapping:
         if one.to:
             how = f"by its heading {notation.write(one.via)}" if one.via and one.via != one.code else one.kind
             remark(f"Mapped {notation.write(one.code)} → {', '.join(map(notation.write, one.to))}, {how}.")
+    for diagnosis in found.diagnoses:
+        own = [diagnosis.code] if diagnosis.code in typed else []
+        same = [notation.write(code) for code in (*diagnosis.mapped_from, *own)]
+        if len(same) > 1:
+            remark(f"{', '.join(same[:-1])} and {same[-1]} are the same diagnosis here.")
     if unmapped := [notation.write(one.code) for one in mapping if not one.to]:
         codes = counted(len(mapping), "code")
         remark(

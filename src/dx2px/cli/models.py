@@ -141,7 +141,7 @@ def recommend(
     if json:
         print_json(found.to_dict())
     else:
-        show_recommendation(found)
+        show_recommendation(found, _typed(loaded, read))
         _advise(loaded, read, facts)
         remark(NOT_ADVICE)
 
@@ -194,7 +194,7 @@ def explain(
     if json:
         print_json(found.to_dict())
     elif out is None:
-        show_explanation(found)
+        show_explanation(found, _typed(loaded, read))
         _advise(loaded, read, facts, asked or ())
         remark(NOT_ADVICE)
 
@@ -207,6 +207,11 @@ def _read(model: Model, codes: list[str] | None) -> list[str]:
     for one in readings:
         remark(one.sentence)
     return read
+
+
+def _typed(model: Model, read: Sequence[str]) -> set[str]:
+    """The codes that were typed."""
+    return {model.diagnoses.find(one).code for one in read}
 
 
 def _advise(model: Model, codes: Sequence[str], facts: Facts, asked: Sequence[str] = ()) -> None:

@@ -143,10 +143,10 @@ function because(one, kind) {
 /** What is to be completed of a family of codes. */
 function completion({ code, family }) {
   const on = family.narrowed ? `On the ${family.side}, ${dotted(family.narrowed)}: ` : `${dotted(code)}: `;
-  const by = family.complete_by.length ? `, complete by ${family.complete_by.join(", ")}` : "";
+  const by = family.complete_by.length ? `, by ${family.complete_by.join(", ")}` : "";
   const listed = family.listed.slice(0, FIRST).map(dotted).join(", ");
   const more = family.codes > FIRST ? ", …" : "";
-  return node("p", { class: "note family" }, `${on}${family.codes} codes${by}: ${listed}${more}`);
+  return node("p", { class: "note family" }, `${on}choose one of ${family.codes} codes${by}: ${listed}${more}`);
 }
 
 function reasonList(note, label, reasons) {
