@@ -5,7 +5,8 @@ The cohorts are those that the two models of the package learned from; experimen
 test stays of each model are asked twice, from their diagnoses alone: in ICD-9-CM, as coded, and in ICD-10-CM, each
 diagnosis replaced by the one that the reverse map gives (of several, the first whose own map leads back, as a coder
 would choose it; else the first). So both ways of the map are in what is lost. With --maps, fifteen everyday stays are
-asked in both versions: does the first procedure stay the same? With --mimic4, real ICD-10 stays are counted. Prints
+asked in both versions: does the first procedure stay the same? The same is asked of validation stays of nhds2010: in
+ICD-9-CM and, where all diagnoses lead back, in ICD-10-CM. With --mimic4, real ICD-10 stays are counted. Prints
 Markdown; docs/icd10.md has the numbers.
 """
 
@@ -21,8 +22,9 @@ import numpy as np
 from dx2px import Cohort, Model
 from dx2px.answers.mapping import map_codes, rewritten
 from dx2px.codes import System, dotted, split, title
+from dx2px.cohort import Split
 from dx2px.cohort.translation import PcsMap
-from dx2px.scoring.measured import learning_part
+from dx2px.scoring.measured import learning_part, validation_fold
 
 TOP = 5
 STAYS = {
@@ -89,7 +91,7 @@ def cost(name: str, cohort: Path, most: int) -> list[str]:
         counts["without a code"] += len(codes) - len(asked)
         counts += ways(model, asked)
         back, _ = map_codes(asked, model.diagnoses, model.files.diagnosis_counts)
-        same += len(set(back) & set(codes))
+        same += len({one.code for one in back} & set(codes))
         counts["codes"] += len(codes)
         scores.append((f1(model, codes, truth), f1(model, asked, truth) if asked else 0.0))
     own, other = np.array(scores).T
@@ -117,6 +119,24 @@ def everyday(maps: PcsMap) -> Iterator[list[str]]:
             f"`{dotted(second.code)}` {second.title}",
             same,
         ]
+
+
+def agreement(maps: PcsMap, cohort: Cohort, most: int) -> list[str]:
+    """How often both models of the package have the same first procedure, on validation stays of the first."""
+    nine, ten = Model.load(answer_in="icd9pcs"), Model.load(answer_in="icd10pcs")
+    assert nine.files.split is not None
+    held_out = Split.from_bytes(nine.files.split).validation(validation_fold(nine.files))
+    own, back = [], []
+    for stay in cohort.subset(held_out[:most]):
+        families = maps.families(nine.recommend(stay.diagnoses, 1).recommendations[0].code)
+        if not families:
+            continue  # ICD-10-PCS has no such procedure
+        own.append(ten.recommend(stay.diagnoses, 1).recommendations[0].code in families)
+        asked = [code for code in map(reversed_code, stay.diagnoses) if code]
+        read, _ = map_codes(asked, ten.diagnoses, ten.files.diagnosis_counts)
+        if {one.code for one in read} == set(stay.diagnoses):
+            back.append(ten.recommend(asked, 1).recommendations[0].code in families)
+    return [f"{len(own):,}", f"{np.mean(own):.1%}", f"{len(back):,}", f"{np.mean(back):.1%}"]
 
 
 def mimic(folder: Path) -> Iterator[list[str]]:
@@ -167,6 +187,13 @@ def main() -> None:
     if told.maps:
         head = ["stay", "ICD-9-CM", "first procedure", "ICD-10-CM", "first procedure", "same"]
         table(head, everyday(PcsMap.read(told.maps)))
+        head = [
+            "validation stays",
+            "same first procedure",
+            "all diagnoses lead back",
+            "same, asked in ICD-10",
+        ]
+        table(head, [agreement(PcsMap.read(told.maps), Cohort.load(told.nine), told.stays)])
     head = ["model", "test stays", "diagnoses", "exact", "approximate", "parent", "stand-in", "lost"]
     head += ["back at the same code", "F1@5, ICD-9", "F1@5, ICD-10", "difference"]
     table(head, [cost("nhds2010", told.nine, told.stays), cost("nhds2010-icd10", told.ten, told.stays)])
