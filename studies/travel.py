@@ -25,7 +25,8 @@ import numpy as np
 from dx2px import Cohort, Model, SplitConfig, __version__
 from dx2px.lab.benchmark.settings import method_with
 from dx2px.methods.coupling import CouplingModel
-from dx2px.methods.coupling.adapted import LADDER, AdaptedModel
+from dx2px.methods.coupling.adapted import AdaptedModel
+from dx2px.methods.coupling.ladder import LADDER
 from dx2px.methods.coupling.warm_start import Base
 from dx2px.scoring.cohort_evidence import stay_rows
 from dx2px.scoring.measured import measured_part

@@ -11,7 +11,8 @@ import pytest
 
 import dx2px
 from dx2px import Cohort, CohortError, Model, ModelError
-from dx2px.methods.coupling.adapted import AdaptedModel, Rung, checkpoints
+from dx2px.methods.coupling.adapted import AdaptedModel, checkpoints
+from dx2px.methods.coupling.ladder import SHARES, Run, Rung, mean, parts
 from dx2px.methods.coupling.warm_start import Base
 from dx2px.ragged import Ragged
 from dx2px.scoring.cohort_evidence import stay_rows
@@ -98,7 +99,9 @@ def test_card_and_settings_name_base_and_cohort(adapted: Trained) -> None:
     assert settings["base"] == "elsewhere"
     assert settings["diagnoses"] == {"codes": 4, "known": 3, "stood_in": 1, "lost": 0}
     assert "240 stays" in card
-    assert [row.get("rate") for row in settings["tried"]] == [None, BOLD.rate]
+    tried = [(row.get("rate"), row.get("share")) for row in settings["tried"]]
+    assert tried == [(None, None), *((BOLD.rate, share) for share in SHARES)]
+    assert settings["share"] in SHARES
 
 
 def test_a_rung_that_does_no_better_keeps_the_base(base: ModelFiles) -> None:
@@ -116,11 +119,34 @@ def test_a_strong_pull_keeps_a_step_near_the_start(base: ModelFiles) -> None:
     stays, moved = HeldStays(start.cohort, np.arange(200)), []
     for pull in (250.0, 0.0):
         model = AdaptedModel(start, [Rung(0.004, pull, 2)])
-        first = model._initial(stays)
+        first = model._begun(stays)
         config = replace(model.asked, epochs=2, model=replace(model.asked.model, pull=pull))  # type: ignore[attr-defined]
         learned = Trainer(stays, None, config, initial=first).run().weights
         moved.append(np.mean([np.abs(learned[name] - first[name]).mean() for name in first]))
     assert 0 < moved[0] < 0.5 * moved[1]
+
+
+def test_runs_are_averaged_after_a_share_of_the_way() -> None:
+    start, ends = np.zeros(2, np.float32), ([4.0, 8.0], [0.0, 4.0])
+    runs = [
+        Run({"b": start}, replace(Run.unmoved({"b": np.array(end, np.float32)}).outcome, best_epoch=place))
+        for place, end in enumerate(ends)
+    ]
+    found = mean(runs, 0.5)
+    assert found.weights["b"].tolist() == [1.0, 3.0]
+    assert found.weights["b"].dtype == np.float32
+    assert found.best_epoch == 0
+
+
+def test_few_validation_stays_are_joined_by_cuts_of_the_training_stays() -> None:
+    cohort = hospital()
+    few = parts(cohort, np.arange(200), np.arange(200, 240), 0)
+    assert [len(part.held_out) for part in few] == [40, 50, 50, 50, 50]
+    assert len({part.lessons.layout() for part in few}) == 1
+    for part in few[1:]:
+        assert len(part.lessons) == 150
+    many = hospital(700)
+    assert len(parts(many, np.arange(400), np.arange(400, 700), 0)) == 1
 
 
 def test_a_stopped_run_goes_on_to_the_same_weights(

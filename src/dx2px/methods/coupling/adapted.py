@@ -1,65 +1,43 @@
 """The default method, adapted: it starts from a trained model and learns on from the stays of another hospital.
 
-How far it may go from its start is chosen on validation stays, from `LADDER`: each rung has a higher learning rate than
-the one before, and in the end a weaker pull back to the start. A few hundred stays support the first rungs, many
-thousand the last; the climb ends with the first rung that does worse than the one before. The base alone is a
-candidate, too: where no rung does better, its weights are kept.
+First the levels of the procedures move to how common they are there (`levels`). From there on all may move. How far is
+chosen on validation stays, from `ladder`: by a rung, each of which goes further than the one before, and by the share
+that is taken of the way from its start to its end. Few stays support a part of the first rung, many thousand all of the
+last; the climb ends with the first rung that does worse than the one before. The base alone is a candidate, too: where
+nothing does better, its weights are kept.
 
-A few dozen validation stays would choose by chance. Below `ENOUGH` of them, the training stays are cut into parts; each
-part validates what is learned from the others, and all stays that validated choose together.
+A few dozen validation stays would choose by chance. So the training stays are then cut into parts; each part validates
+what is learned from the others, and all stays that validated choose together. The model is the mean of what these runs
+have learned, since the mean has less of the chance of each.
 """
 
 from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from dx2px.cohort import Cohort
+from dx2px.methods.coupling import levels
+from dx2px.methods.coupling.ladder import LADDER, SHARES, Lessons, Part, Run, Rung, mean, parts
 from dx2px.methods.coupling.model import CouplingModel
 from dx2px.methods.coupling.network import CouplingConfig, CouplingNetwork
 from dx2px.methods.coupling.settings import CouplingTraining
-from dx2px.methods.coupling.warm_start import NEVER, Base
+from dx2px.methods.coupling.warm_start import NEVER, RARER, Base
 from dx2px.scoring.cohort_evidence import stay_rows
 from dx2px.scoring.identity import fingerprint
-from dx2px.scoring.metrics import evaluate
+from dx2px.scoring.metrics import BATCH, evaluate
 from dx2px.scoring.segments import Doubles
 from dx2px.training.adam import AdamConfig
 from dx2px.training.batches import Rows
 from dx2px.training.loop import Outcome, Weights
 from dx2px.training.recommender import Say, silent
-from dx2px.training.stays import Counts, HeldStays, TrainingStays
-
-ENOUGH = 300  # validation stays that choose by themselves
-CUTS = 4  # parts of the training stays that validate, too, where there are fewer
-
-Part = tuple[Rows, Rows]  # stays to learn from, stays that validate
-
-
-@dataclass(frozen=True)
-class Rung:
-    """How far an adapted model may go from its start.
-
-    Attributes:
-        rate: Learning rate of Adam.
-        pull: Pull towards the start, per unit of learning rate.
-        epochs: Passes over the training stays.
-    """
-
-    rate: float
-    pull: float
-    epochs: int
-
-    def __str__(self) -> str:
-        return f"rate {self.rate:g}, pull {self.pull:g}, {self.epochs} epochs"
-
-
-LADDER = (Rung(0.0005, 1.0, 8), Rung(0.002, 1.0, 8), Rung(0.004, 0.3, 12), Rung(0.008, 0.3, 12))
+from dx2px.training.stays import Counts, TrainingStays
 
 
 class AdaptedModel(CouplingModel):
@@ -81,62 +59,69 @@ class AdaptedModel(CouplingModel):
         super().__init__(CouplingTraining(model=model), **run)
         self.base, self.ladder = base, tuple(ladder)
         self.chosen: Rung | None = None  # None: the base alone
+        self.share = 1.0  # of the way
         self.tried: list[dict[str, Any]] = []
         self._plain = self.asked
         self._home = None if checkpoint is None else Path(checkpoint)
+        self._from: Weights = {}  # what the current run starts from
 
     def fit(
         self, cohort: Cohort, training: Rows, validation: Rows, *, seed: int = 0, say: Say = silent
     ) -> Self:
         """Climb the ladder, and keep what does best on the stays that validate."""
-        parts = list(_parts(training, validation, seed))
-        self.tried, self.chosen = [], None
-        kept: Outcome | None = None
-        for place, rung in enumerate([None, *self.ladder]):
-            say("the base alone" if rung is None else f"{place} of {len(self.ladder)}: {rung}")
-            f1, outcome = self._measured(cohort, parts, rung, place, seed)
-            if not outcome.finished:
-                return self
-            if kept is None or f1 > max(one["f1"] for one in self.tried):
-                kept, self.chosen = outcome, rung
-            self.tried.append({"f1": f1, **({} if rung is None else asdict(rung))})
-            say(f"mean F1 {f1:.2f} % on the validation stays")
-            if rung is not None and place > 1 and f1 < self.tried[-2]["f1"]:
+        cuts = parts(cohort, training, validation, seed)
+        say("the base alone")
+        kept = [Run.unmoved(self._begun(part.lessons, NEVER)) for part in cuts]
+        best = self._measured(kept, cuts, None, seed, 1.0)
+        self.tried, self.chosen, self.share, before = [{"f1": best}], None, 1.0, 0.0
+        starts = [self._level(part.lessons, seed) for part in cuts]
+        for place, rung in enumerate(self.ladder, 1):
+            say(f"{place} of {len(self.ladder)}: {rung}")
+            runs = []
+            for number, (part, start) in enumerate(zip(cuts, starts, strict=True)):
+                runs.append(Run(start, self._learned_by(part, rung, start, f"{place}.{number}", seed)))
+                if not runs[-1].outcome.finished:
+                    return self
+            found = {share: self._measured(runs, cuts, rung, seed, share) for share in SHARES}
+            self.tried += [{"f1": f1, **asdict(rung), "share": share} for share, f1 in found.items()]
+            share = max(found, key=found.__getitem__)
+            say(f"mean F1 {found[share]:.2f} % on the validation stays, after {share:.0%} of the way")
+            if found[share] > best:
+                kept, best, self.chosen, self.share = runs, found[share], rung, share
+            if found[share] < before:
                 break  # the stays do not support more
-        assert kept is not None
-        self._settle(HeldStays(cohort, training), self.chosen, kept, seed)
+            before = found[share]
+        self._settle(cuts[0].lessons, self.chosen, mean(kept, self.share), seed)
         return self
 
     def _measured(
-        self, cohort: Cohort, parts: Sequence[Part], rung: Rung | None, place: int, seed: int
-    ) -> tuple[float, Outcome]:
-        """The mean F1 over the top 1, 3, 5 and 10 of all stays that validate; what was learned from the first part."""
+        self, runs: Sequence[Run], cuts: Sequence[Part], rung: Rung | None, seed: int, share: float
+    ) -> float:
+        """After a share of the way, the mean F1 over the top 1, 3, 5 and 10 of all stays that validate."""
         found: list[Doubles] = []
-        first: Outcome | None = None
-        for number, (lessons, others) in enumerate(parts):
-            stays, held_out = HeldStays(cohort, lessons), cohort.subset(others)
-            outcome = self._learned_by(stays, held_out, rung, f"{place}.{number}", seed)
-            first = first or outcome
-            if not outcome.finished:
-                return 0.0, outcome
-            scorer = self.scorer()
-            rows = stay_rows(scorer, held_out)
-            found.append(100 * evaluate(scorer.scores, rows, held_out.procedures).f1)
-        assert first is not None
-        return float(np.concatenate(found).mean()), first
+        for run, part in zip(runs, cuts, strict=True):
+            self._settle(part.lessons, rung, run.after(share), seed)
+            scorer, held_out = self.scorer(), part.held_out
+            found.append(100 * evaluate(scorer.scores, stay_rows(scorer, held_out), held_out.procedures).f1)
+        return float(np.concatenate(found).mean())
 
-    def _learned_by(
-        self, stays: HeldStays, held_out: Cohort, rung: Rung | None, mark: str, seed: int
-    ) -> Outcome:
-        """What one run learns; without a rung, what the base knows."""
-        if rung is None:
-            self._settle(stays, None, Outcome(self._initial(stays, NEVER), [], 0, finished=True), seed)
-        else:
-            self.asked = self._on(rung)
-            self.checkpoint = (
-                None if self._home is None else self._home.with_name(f"{self._home.name}.{mark}")
-            )
-            self.fit_stays(stays, held_out, seed=seed)
+    def _level(self, lessons: Lessons, seed: int) -> Weights:
+        """The base with the levels of some stays."""
+        weights = self._begun(lessons)
+        self._settle(lessons, None, Run.unmoved(weights).outcome, seed)
+        scorer, most = self.scorer(), max(1, levels.MOST_PAIRS // len(weights["b"]))
+        places = np.linspace(0, len(lessons) - 1, min(len(lessons), most)).astype(np.int64)
+        some = lessons.cohort.subset(lessons.rows[places])
+        scores = np.concatenate([scorer.scores(block) for block in stay_rows(scorer, some).blocks(BATCH)])
+        worth = levels.worth(self.base.procedures.known)
+        moved = levels.moved_levels(scores, some.procedures, worth, self._on(None).model.balance)
+        return weights | {"b": (weights["b"] + moved).astype(np.float32)}
+
+    def _learned_by(self, part: Part, rung: Rung, start: Weights, mark: str, seed: int) -> Outcome:
+        """What one run learns."""
+        self.asked, self._from = self._on(rung), start
+        self.checkpoint = None if self._home is None else self._home.with_name(f"{self._home.name}.{mark}")
+        self.fit_stays(part.lessons, part.held_out, seed=seed)
         return self._learned
 
     def _on(self, rung: Rung | None) -> CouplingTraining:
@@ -147,7 +132,7 @@ class AdaptedModel(CouplingModel):
         model = replace(self._plain.model, pull=rung.pull)
         return replace(self._plain, epochs=rung.epochs, adam=AdamConfig(lr=rung.rate), model=model)
 
-    def _settle(self, stays: HeldStays, rung: Rung | None, outcome: Outcome, seed: int) -> None:
+    def _settle(self, stays: TrainingStays, rung: Rung | None, outcome: Outcome, seed: int) -> None:
         """Be the model that an outcome is of."""
         self.asked = self._on(rung)
         self.config, self.vocabularies = self.asked.for_stays(len(stays)).with_seed(seed), stays.vocabularies
@@ -156,11 +141,15 @@ class AdaptedModel(CouplingModel):
     def _layout(self, stays: TrainingStays) -> Any:
         return stays.layout() if self.base.takes_evidence else None
 
-    def _initial(self, stays: TrainingStays, new: float | None = None) -> Weights:
+    def _begun(self, stays: TrainingStays, new: float = -RARER) -> Weights:
+        """The base on the codes of the stays."""
         sizes = len(stays.vocabularies[0]), len(stays.vocabularies[1])
         categories = stays.vocabularies[0].categories, stays.vocabularies[1].categories
         network = CouplingNetwork(*sizes, self._on(None).model, categories, self._layout(stays))
-        return self.base.weights(network) if new is None else self.base.weights(network, new)
+        return self.base.weights(network, new)
+
+    def _initial(self, stays: TrainingStays) -> Weights:
+        return self._from
 
     def stays_behind(self, diagnoses: Counts, procedures: Counts) -> tuple[Counts, Counts]:
         """With the stays that the base learned from."""
@@ -173,6 +162,7 @@ class AdaptedModel(CouplingModel):
             "base": self.base.name,
             "fingerprint": fingerprint(self.base.files),
             "kept": "base" if self.chosen is None else "adapted",
+            "share": self.share,
             "tried": self.tried,
             **self.base.counts,
         }
@@ -206,7 +196,7 @@ class AdaptedModel(CouplingModel):
         best = max(one["f1"] for one in self.tried)
         return (
             f"On the stays that validate, the mean F1 over the top 1, 3, 5 and 10 rose from {alone} (the base alone) "
-            f"to {best:.1f} % ({self.chosen})."
+            f"to {best:.1f} % ({self.chosen}; {self.share:.0%} of the way)."
         )
 
     def remove_checkpoints(self) -> None:
@@ -218,13 +208,3 @@ class AdaptedModel(CouplingModel):
 def checkpoints(home: Path) -> list[Path]:
     """The checkpoints of the runs of an adapted model, given the name they begin with."""
     return sorted(home.parent.glob(f"{glob.escape(home.name)}.[0-9]*.[0-9]*"))
-
-
-def _parts(training: Rows, validation: Rows, seed: int) -> Iterator[Part]:
-    """The split as it is and, where few stays validate, cuts of the training stays."""
-    yield training, validation
-    if len(validation) < ENOUGH:
-        order = np.random.default_rng(seed).permutation(training)
-        for cut in range(CUTS):
-            others = order[cut::CUTS]
-            yield np.setdiff1d(training, others), np.sort(others)
