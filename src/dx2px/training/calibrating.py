@@ -2,6 +2,7 @@
 
 1. One stage for all procedures, on validation stays                                     `fit_calibration`
 2. A head that corrects each procedure, on training stays; kept if validation gains      `fit_head`
+   or, from few stays, one that shifts each procedure, on validation stays               `fit_shifts`
 3. Which procedures exclude each other, in the training stays                            `fit_alternatives`
 4. What changes once some procedures are coded, for a model that takes this as evidence  `fit_completion`
 5. What changes once the coded ones are all others that a stay has, likewise             `fit_rest`
@@ -37,6 +38,7 @@ from dx2px.training.fit_correction import fit_correction
 from dx2px.training.fit_head import fitting_stays, pooled_log_odds, with_head
 from dx2px.training.fit_partial import some_diagnoses
 from dx2px.training.fit_rest import fit_rest
+from dx2px.training.fit_shifts import with_shifts
 from dx2px.training.recommender import Recommender
 
 Pairs = tuple[Doubles, NDArray[np.bool_]]  # scores of stays, and what was coded, both (i, p)
@@ -47,11 +49,18 @@ def calibrated(method: Recommender, scorer: Scorer, lessons: Cohort, held_out: C
     layout, generator = layout_of(scorer), torch.Generator().manual_seed(0)
     lessons = lessons.subset(fitting_stays(len(lessons.procedure_vocabulary), len(lessons)))
     blurred = method.blurred_scores(_mixed_rows(layout, lessons), generator)
-    ways = [_scored(scorer, held_out, way) for way in (get_args(Evidence) if layout else ("codes",))]
-    both = _together(ways)
+    tests = method.tests() or [(scorer, held_out)]
+    ways = [
+        _joined([_scored(one, stays, way) for one, stays in tests])
+        for way in (get_args(Evidence) if layout else ("codes",))
+    ]
+    both = _spread(_joined(ways))
     stage = fit_calibration(*both)
     eta = pooled_log_odds(stage, blurred)
-    stage = with_head(stage, (eta, lessons.procedures), both, half=method.half)
+    if method.tests():
+        stage = with_shifts(stage, both, half=method.half)
+    else:
+        stage = with_head(stage, (eta, lessons.procedures), both, half=method.half)
     if stage.head is not None:  # pooled probabilities know too little to tell what excludes what
         stage = replace(stage, alternatives=fit_alternatives(stage.head, eta, lessons.procedures))
     every_other = lessons.subset(np.arange(0, len(lessons), 2))
@@ -83,9 +92,14 @@ def _scored(scorer: Scorer, stays: Cohort, evidence: Evidence) -> Pairs:
     return scored_pairs(scorer.scores, stay_rows(scorer, stays, evidence), stays.procedures)
 
 
-def _together(ways: Sequence[Pairs]) -> Pairs:
-    """With all evidence, then with diagnoses alone; evenly spread stays if they are too many."""
-    s, coded = (np.concatenate(parts) for parts in zip(*ways, strict=True))
+def _joined(parts: Sequence[Pairs]) -> Pairs:
+    s, coded = (np.concatenate(some) for some in zip(*parts, strict=True))
+    return s, coded
+
+
+def _spread(pairs: Pairs) -> Pairs:
+    """Evenly spread stays if they are too many."""
+    s, coded = pairs
     some = evenly_spread(len(s), s.shape[1], MOST_PAIRS)
     return s[some], coded[some]
 

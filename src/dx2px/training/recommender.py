@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dx2px.cohort import Cohort, Ragged
@@ -83,6 +83,10 @@ class Recommender(ABC):
     def stays_behind(self, diagnoses: Counts, procedures: Counts) -> tuple[Counts, Counts]:
         """How many stays taught each diagnosis and each procedure, given the training stays with each."""
         return diagnoses, procedures
+
+    def tests(self) -> Sequence[tuple[Scorer, Cohort]]:
+        """Scorers with stays they did not learn from, to fit probabilities on where validation stays are few."""
+        return ()
 
     def scorer(self) -> Scorer:
         """The scorer of what was learned."""

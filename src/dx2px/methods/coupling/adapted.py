@@ -32,7 +32,7 @@ from dx2px.methods.coupling.warm_start import NEVER, RARER, Base
 from dx2px.scoring.cohort_evidence import stay_rows
 from dx2px.scoring.identity import fingerprint
 from dx2px.scoring.metrics import BATCH, evaluate
-from dx2px.scoring.segments import Doubles
+from dx2px.scoring.scorer import Scorer
 from dx2px.training.adam import AdamConfig
 from dx2px.training.batches import Rows
 from dx2px.training.loop import Outcome, Weights
@@ -64,12 +64,13 @@ class AdaptedModel(CouplingModel):
         self._plain = self.asked
         self._home = None if checkpoint is None else Path(checkpoint)
         self._from: Weights = {}  # what the current run starts from
+        self._tests: list[tuple[Scorer, Cohort]] = []
 
     def fit(
         self, cohort: Cohort, training: Rows, validation: Rows, *, seed: int = 0, say: Say = silent
     ) -> Self:
         """Climb the ladder, and keep what does best on the stays that validate."""
-        cuts = parts(cohort, training, validation, seed)
+        cuts, self._tests = parts(cohort, training, validation, seed), []
         say("the base alone")
         kept = [Run.unmoved(self._begun(part.lessons, NEVER)) for part in cuts]
         best = self._measured(kept, cuts, None, seed, 1.0)
@@ -91,6 +92,8 @@ class AdaptedModel(CouplingModel):
             if found[share] < before:
                 break  # the stays do not support more
             before = found[share]
+        if len(cuts) > 1:  # too few stays validate the mean itself to fit probabilities on them
+            self._tests = self._scorers(kept, cuts, self.chosen, seed, self.share)
         self._settle(cuts[0].lessons, self.chosen, mean(kept, self.share), seed)
         return self
 
@@ -98,12 +101,25 @@ class AdaptedModel(CouplingModel):
         self, runs: Sequence[Run], cuts: Sequence[Part], rung: Rung | None, seed: int, share: float
     ) -> float:
         """After a share of the way, the mean F1 over the top 1, 3, 5 and 10 of all stays that validate."""
-        found: list[Doubles] = []
+        found = [
+            evaluate(scorer.scores, stay_rows(scorer, held_out), held_out.procedures).f1
+            for scorer, held_out in self._scorers(runs, cuts, rung, seed, share)
+        ]
+        return float(100 * np.concatenate(found).mean())
+
+    def _scorers(
+        self, runs: Sequence[Run], cuts: Sequence[Part], rung: Rung | None, seed: int, share: float
+    ) -> list[tuple[Scorer, Cohort]]:
+        """After a share of the way, the scorer of each run, and the stays that it has not learned from."""
+        found = []
         for run, part in zip(runs, cuts, strict=True):
             self._settle(part.lessons, rung, run.after(share), seed)
-            scorer, held_out = self.scorer(), part.held_out
-            found.append(100 * evaluate(scorer.scores, stay_rows(scorer, held_out), held_out.procedures).f1)
-        return float(np.concatenate(found).mean())
+            found.append((self.scorer(), part.held_out))
+        return found
+
+    def tests(self) -> Sequence[tuple[Scorer, Cohort]]:
+        """The runs with the stays that validated them, where these are few."""
+        return self._tests
 
     def _level(self, lessons: Lessons, seed: int) -> Weights:
         """The base with the levels of some stays."""

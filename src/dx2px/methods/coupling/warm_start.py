@@ -102,7 +102,7 @@ class Base:
             found.append(np.where(one.known, known, 0).astype(np.int64))
         return found[0], found[1]
 
-    def weights(self, network: CouplingNetwork, new: float) -> Weights:
+    def weights(self, network: CouplingNetwork, new: float = -RARER) -> Weights:
         """The parameters that a network starts with; `new` is added to b of procedures that are new."""
         arrays, layout = self._spread.arrays, network.layout
         weights: Weights = {name: arrays[name].astype(np.float32) for name in "VGgb"}

@@ -1,0 +1,18 @@
+"""Shifts of single procedures, fitted on few stays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dx2px.scoring.calibration import sigmoid
+from dx2px.training.fit_shifts import RIDGE, shifts
+
+
+def test_shifts_are_the_likeliest_under_the_ridge_and_rare_procedures_hardly_move() -> None:
+    rng = np.random.default_rng(0)
+    eta = rng.normal([0.0, 0.0, -7.0], 0.5, (3000, 3))
+    coded = rng.random(eta.shape) < sigmoid(eta + np.array([1.0, 0.0, 1.0]))
+    a = shifts(eta, coded).astype(np.float64)
+    np.testing.assert_allclose((coded - sigmoid(eta + a)).sum(axis=0), RIDGE * a, atol=1e-3)
+    np.testing.assert_allclose(a[:2], [1.0, 0.0], atol=0.15)
+    assert 0 < a[2] < 0.7  # the ridge holds what few stays have
