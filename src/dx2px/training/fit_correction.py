@@ -94,7 +94,7 @@ def fit_correction(
     scores, stays = validation
     some = stays.subset(evenly_spread(len(stays), len(stays.procedure_vocabulary), MOST_PAIRS))
     held_out = _Asked.of(stage, scores, show(some, np.random.default_rng(0)))
-    if not held_out.open.any():  # there is one procedure, and it is coded: nothing is asked
+    if not held_out.coded.any():  # every procedure of these stays counts as coded: nothing is left to find
         return _UNCHANGED
     plain = _plain(held_out)
     if stage.head is None:
