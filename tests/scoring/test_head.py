@@ -21,6 +21,7 @@ from dx2px.scoring.calibration_record import to_record
 from dx2px.scoring.folder import ModelFiles, config_file, halved, read_folder, write_folder
 from dx2px.scoring.head import LAYOUT, Head
 from dx2px.scoring.identity import fingerprint
+from dx2px.scoring.segments import Factor
 from synthetic_models import SIGMOID, planted_files
 
 
@@ -189,3 +190,14 @@ def test_half_a_head_is_refused(tmp_path: Path, damage: Any, said: str) -> None:
     (folder / "config.json").write_bytes(config_file.render(unmarked))
     with pytest.raises(ModelError, match=said):
         read_folder(folder)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 16, 81, 161])
+def test_a_product_is_the_same_wherever_its_row_stands(columns: int) -> None:
+    rng = np.random.default_rng(columns)
+    left = rng.normal(size=(37, 200)).astype(np.float32)
+    factor = Factor(rng.normal(size=(200, columns)).astype(np.float32))
+    whole = left @ factor
+    assert whole.shape == (37, columns)
+    assert np.array_equal(whole, np.concatenate([row[None] @ factor for row in left]))
+    assert np.array_equal(whole[5:], left[5:] @ factor)

@@ -35,7 +35,7 @@ from dx2px.errors import InputError
 from dx2px.scoring.alternatives import Alternatives
 from dx2px.scoring.correction import Correction
 from dx2px.scoring.curve import Curve
-from dx2px.scoring.head import COMPLETION, PARTIAL, Head
+from dx2px.scoring.head import COMPLETION, PARTIAL, Head, single_sigmoid
 from dx2px.scoring.rest import Rest
 from dx2px.scoring.segments import Doubles, Floats, log_softmax
 
@@ -136,7 +136,8 @@ class Calibration:
         if len(places) == 1:
             return self._of_one(find, places[0].tolist())
         columns = np.broadcast_to(self.alternatives.columns, (len(places), len(self.alternatives.columns)))
-        return self.alternatives.limited(find(places), places, find(columns))
+        p, asked = find(np.concatenate([places, columns], axis=1)), places.shape[1]
+        return self.alternatives.limited(p[:, :asked], places, p[:, asked:])
 
     def _of_one(self, find: _Find, places: list[int]) -> Doubles:
         """Of a single stay, (1, l): what the places exclude is few, and all that matters besides them."""
@@ -224,7 +225,8 @@ def combined(f: Doubles, stay: Doubles, weights: Doubles) -> Doubles:
 def context(f: Doubles) -> Doubles:
     """What the scores of a stay say together: log of the expected number of procedures, the highest score, and 1."""
     found = np.ones((len(f), 3))
-    np.log(sigmoid(f).sum(axis=1), out=found[:, 0])
+    likely = single_sigmoid(f).astype(np.float64)  # a sum that casts as it goes depends on the stay's place
+    np.log(likely.sum(axis=1), out=found[:, 0])
     f.max(axis=1, out=found[:, 1])
     return found
 

@@ -163,8 +163,11 @@ class Factor:
     """
 
     def __init__(self, right: Floats) -> None:
-        self.shape = right.shape
         self._width = max(_ONE_THREAD // (_TILE_ROWS * len(right)) // _TILE_ROWS * _TILE_ROWS, 1)
+        self._columns = right.shape[1]
+        if self._columns % self._width == 1:  # numpy multiplies a single column in another way
+            right = np.pad(right, ((0, 0), (0, 1)))
+        self.shape = right.shape
         self._strips = [
             np.ascontiguousarray(right[:, at : at + self._width], np.float32)
             for at in range(0, right.shape[1], self._width)
@@ -185,7 +188,7 @@ class Factor:
             last = np.zeros((height, self.shape[0]), np.float32)
             last[:rest] = left[even:]
             self._multiply(last, out[even:], height)
-        return out[: len(left)]
+        return out[: len(left), : self._columns]
 
     def _multiply(self, left: Floats, out: Floats, height: int) -> None:
         """Of any number of full tiles."""
