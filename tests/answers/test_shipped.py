@@ -19,7 +19,7 @@ from dx2px.errors import ModelError, OtherVersionError
 from dx2px.scoring.identity import fingerprint
 from dx2px.scoring.subgroups import SMALLEST
 
-FINGERPRINT = "6720fe8c99c9be96a9d59dbc58113b0d8e95e5eb76eed6f9f2bb512407a6afa2"
+FINGERPRINT = "954e88ebe404fd62db445fca21950fd44ac41147dac4629ae0140ffebf829d01"
 TOP_FIVE = {
     "585.6 427.5": "9671 9604 3995 9960 5569",
     "820.21 428.0 401.9": "7935 7915 9904 7855 8152",
