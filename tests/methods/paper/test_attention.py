@@ -50,7 +50,10 @@ def test_a_single_diagnosis_has_all_the_weight_and_is_its_own_fusion(make_networ
 
 
 def test_one_head_still_has_the_second_layer(batch, make_network):
-    """docs/paper.md: with K = 1 eq 4 stays, so no weight exceeds another of its stay by more than exp(|b| tanh|B|)."""
+    """docs/paper.md: with K = 1 eq 4 stays, so no weight exceeds another of its stay by more than exp(|b| tanh|B|).
+
+    It keeps the head's order of the diagnoses, or turns it around.
+    """
     network = make_network(PaperConfig("e+sa", dim=12, heads=1))
     stay = torch.from_numpy(batch.diagnoses.row_of_entry)
     code = torch.from_numpy(batch.diagnoses.values).long()
@@ -64,6 +67,8 @@ def test_one_head_still_has_the_second_layer(batch, make_network):
     limit = network.b.abs() * torch.tanh(network.B.abs())
     for i in range(len(batch)):
         assert mu[stay == i].log().max() - mu[stay == i].log().min() <= limit + 1e-12
+        order = w[stay == i, 0].argsort(descending=bool(network.b * network.B < 0))
+        assert mu[stay == i].argsort().equal(order)
 
 
 def test_softmax_survives_scores_that_overflow_the_exponential():
