@@ -14,7 +14,7 @@ from dx2px.answers import Model, explanation_schema
 from dx2px.answers.audit import audit_stay
 from dx2px.answers.results import SCOPE
 from dx2px.answers.shipped import model_path
-from dx2px.service import ServiceConfig, create_app, schemas
+from dx2px.service import ServiceConfig, answer_schemas, create_app, schemas
 from dx2px.service.answers import Answers
 from dx2px.service.served import Served
 
@@ -29,7 +29,7 @@ def test_recommends_as_the_model_does(client: TestClient, model: Model) -> None:
     answer = client.post("/api/recommend", json={"diagnoses": asked, "top": 3})
     assert answer.status_code == 200
     assert answer.json() == model.recommend(asked, 3).to_dict()
-    schemas.RecommendAnswer.model_validate(answer.json())
+    answer_schemas.RecommendAnswer.model_validate(answer.json())
     assert answer.json()["recommendations"][0]["code"] == "icd9pcs:3722"
     assert [one["status"] for one in answer.json()["diagnoses"]] == ["known", "known", "unknown"]
 
@@ -38,7 +38,7 @@ def test_explains_as_the_model_does(client: TestClient, model: Model) -> None:
     asked = {"diagnoses": ["4280", "250.00"], "procedures": ["37.22", "39.95", "99.99"]}
     answer = client.post("/api/explain", json=asked)
     assert answer.json() == model.explain(asked["diagnoses"], asked["procedures"]).to_dict()
-    schemas.ExplainAnswer.model_validate(answer.json())
+    answer_schemas.ExplainAnswer.model_validate(answer.json())
     mass = answer.json()["plan"]["mass"]
     assert sum(map(sum, mass)) == pytest.approx(1, abs=1e-3)
     assert mass[0][0] > mass[0][1]  # 4280 goes with 3722
@@ -76,10 +76,10 @@ def test_codes_that_are_all_unknown_are_answered_as_unknown(client: TestClient, 
     assert [one["status"] for one in told["diagnoses"]] == ["unknown", "unknown"]
     assert all(one["significance"] == 0 for one in told["diagnoses"])
     if route == "/api/recommend":
-        schemas.RecommendAnswer.model_validate(told)
+        answer_schemas.RecommendAnswer.model_validate(told)
         assert told["recommendations"] == []
     else:
-        schemas.ExplainAnswer.model_validate(told)
+        answer_schemas.ExplainAnswer.model_validate(told)
         assert told["plan"]["mass"] == []
 
 
@@ -181,7 +181,7 @@ def test_audits_as_the_model_does(client: TestClient, model: Model) -> None:
         {"id": None, "diagnoses": ["V99"], "procedures": []},
     ]
     answer = client.post("/api/audit", json={"stays": stays})
-    schemas.AuditAnswer.model_validate(answer.json())
+    answer_schemas.AuditAnswer.model_validate(answer.json())
     expected = [audit_stay(model, s["diagnoses"], s["procedures"], id=s.get("id")).to_dict() for s in stays]
     assert answer.json()["stays"] == expected
     first, second, third = answer.json()["stays"]
@@ -194,7 +194,7 @@ def test_audits_as_the_model_does(client: TestClient, model: Model) -> None:
 def test_neighbors_are_the_models(client: TestClient, model: Model) -> None:
     answer = client.get("/api/neighbors/428.0", params={"top": 2})
     assert answer.json() == model.neighbors("428.0", 2).to_dict()
-    schemas.NeighborsAnswer.model_validate(answer.json())
+    answer_schemas.NeighborsAnswer.model_validate(answer.json())
     assert client.get("/api/neighbors/V99").status_code == 404
     assert client.get("/api/neighbors/0389").status_code == 422  # a diagnosis and a procedure
 
@@ -202,7 +202,7 @@ def test_neighbors_are_the_models(client: TestClient, model: Model) -> None:
 def codes(client: TestClient, q: str, **more: Any) -> list[dict[str, Any]]:
     answer = client.get("/api/codes", params={"q": q, **more})
     assert answer.status_code == 200
-    schemas.CodesAnswer.model_validate(answer.json())
+    answer_schemas.CodesAnswer.model_validate(answer.json())
     found: list[dict[str, Any]] = answer.json()["codes"]
     return found
 
@@ -245,13 +245,14 @@ def test_type_ahead_shows_other_systems_only_where_its_own_have_nothing(client: 
 
 def test_the_model_introduces_itself(client: TestClient, model: Model) -> None:
     told = client.get("/api/model").json()
-    schemas.ModelAnswer.model_validate(told)
+    answer_schemas.ModelAnswer.model_validate(told)
     assert (told["diagnoses"], told["procedures"]) == (5, 4)
     assert told["metrics"] == [{"top": 1, "recall": 12.5, "precision": 42.0, "f1": 17.3}]
     assert told["calibration"] == {"stays": 20}
     assert told["plan"] == model.explain(["4280"]).plan.kind
     assert told["scope"] == SCOPE
     assert told["card"].startswith("# Planted")
+    assert told["name"] == "model"  # its folder
 
 
 def test_health_and_metrics(client: TestClient) -> None:
@@ -267,7 +268,10 @@ def test_health_and_metrics(client: TestClient) -> None:
 
 def test_codes_of_the_other_version_are_mapped_unless_refused(nhds: TestClient) -> None:
     asked = {"diagnoses": ["428.0", "O34.211"]}
-    for route, schema in (("recommend", schemas.RecommendAnswer), ("explain", schemas.ExplainAnswer)):
+    for route, schema in (
+        ("recommend", answer_schemas.RecommendAnswer),
+        ("explain", answer_schemas.ExplainAnswer),
+    ):
         told = nhds.post(f"/api/{route}", json=asked).json()
         schema.model_validate(told)
         (mapped,) = told["mapping"]
@@ -286,7 +290,7 @@ def test_a_question_is_answered_in_its_version_unless_another_is_asked_for(nhds:
 
     def first(**asked: Any) -> dict[str, Any]:
         told = nhds.post("/api/recommend", json=asked).json()
-        schemas.RecommendAnswer.model_validate(told)
+        answer_schemas.RecommendAnswer.model_validate(told)
         found: dict[str, Any] = told["recommendations"][0]
         return found
 
@@ -304,7 +308,7 @@ def test_stays_are_audited_in_the_version_they_are_coded_in(nhds: TestClient) ->
 
     def audited(*stays: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
         told = nhds.post("/api/audit", json={"stays": stays, **more}).json()
-        schemas.AuditAnswer.model_validate(told)
+        answer_schemas.AuditAnswer.model_validate(told)
         found: list[dict[str, Any]] = told["stays"]
         return found
 
@@ -341,7 +345,7 @@ def test_a_coverage_gives_a_set(client: TestClient, model: Model) -> None:
     assert told == model.recommend(["4280"], coverage=0.9).to_dict()
     assert len(told["recommendations"]) == told["coverage"]["set_size"]
     explained = client.post("/api/explain", json={"diagnoses": ["4280"], "coverage": 0.9}).json()
-    schemas.ExplainAnswer.model_validate(explained)
+    answer_schemas.ExplainAnswer.model_validate(explained)
     assert explained == model.explain(["4280"], coverage=0.9).to_dict()
     assert explained["coverage"] == told["coverage"]
 
@@ -356,7 +360,7 @@ def test_a_recommendation_is_an_explanation_in_brief(client: TestClient) -> None
 
 def test_known_diagnoses_with_unknown_procedures_have_an_empty_plan(client: TestClient) -> None:
     told = client.post("/api/explain", json={"diagnoses": ["4280"], "procedures": ["99.99"]}).json()
-    schemas.ExplainAnswer.model_validate(told)
+    answer_schemas.ExplainAnswer.model_validate(told)
     assert [(one["status"], one["significance"]) for one in told["diagnoses"]] == [("known", 1.0)]
     assert [one["status"] for one in told["procedures"]] == ["unknown"]
     assert told["plan"]["mass"] == []

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from dx2px.answers import Model
 from dx2px.answers.audit import audit_stay
-from dx2px.service import schemas
+from dx2px.service import answer_schemas
 from evidence_model import CLOSED, ECHO, HEART, HIP, OPEN, TRANSFUSION
 
 FACTS: dict[str, Any] = {"principal": "820.21", "age": 80, "sex": "F", "admission": "elective"}
@@ -28,8 +28,8 @@ def test_answers_are_the_models_own(knowing: TestClient, model: Model) -> None:
     facts = {**FACTS, "coded": ["88.72"]}
     assert brief == model.recommend(["428.0"], **facts).to_dict()
     assert full == model.explain(["428.0"], **facts).to_dict()
-    schemas.RecommendAnswer.model_validate(brief)
-    schemas.ExplainAnswer.model_validate(full)
+    answer_schemas.RecommendAnswer.model_validate(brief)
+    answer_schemas.ExplainAnswer.model_validate(full)
     assert [one["kind"] for one in brief["evidence"]] == ["coded", "person", "admission", "background"]
     assert [one.get("principal") for one in brief["diagnoses"]] == [True, None]
 
@@ -49,7 +49,7 @@ def test_an_audit_takes_the_facts_and_names_its_reasons(knowing: TestClient, mod
         for age in (30, 80)
     ]
     young, old = knowing.post("/api/audit", json={"stays": stays}).json()["stays"]
-    schemas.AuditedStay.model_validate(young)
+    answer_schemas.AuditedStay.model_validate(young)
     assert [one["code"] for one in young["findings"] if one["kind"] == "unsupported"] == [OPEN]
     assert not [one for one in old["findings"] if one["kind"] == "unsupported"]
     alone = audit_stay(model, [HIP, HEART], [OPEN], id="30", principal=HIP, age=30).to_dict()
@@ -62,7 +62,7 @@ def test_an_audit_takes_the_facts_and_names_its_reasons(knowing: TestClient, mod
 
 def test_the_model_says_what_it_takes(knowing: TestClient, client: TestClient) -> None:
     told = knowing.get("/api/model").json()
-    schemas.ModelAnswer.model_validate(told)
+    answer_schemas.ModelAnswer.model_validate(told)
     assert told["evidence"]["principal"] is True
     assert told["evidence"]["admissions"] == ["elective", "emergency"]
     assert told["evidence"]["ages"][:2] == [0, 1]
@@ -131,6 +131,6 @@ def test_a_coded_procedure_is_evidence_and_cannot_be_explained(knowing: TestClie
 def test_without_a_plan_the_facts_are_still_told(knowing: TestClient) -> None:
     asked = {"diagnoses": [HIP], "procedures": ["00.66"], "age": 80, "coded": [ECHO]}
     answer = knowing.post("/api/explain", json=asked).json()
-    schemas.ExplainAnswer.model_validate(answer)
+    answer_schemas.ExplainAnswer.model_validate(answer)
     assert answer["plan"]["mass"] == []
     assert [one["code"] for one in answer["evidence"]] == [ECHO, "age:75–84", "background"]

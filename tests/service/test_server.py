@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 import socket
@@ -80,6 +81,23 @@ def test_the_process_needs_no_torch(running: Process) -> None:
     maps = Path(f"/proc/{running.process.pid}/maps").read_text()
     assert "numpy" in maps
     assert not [name for name in ("libtorch", "llvmlite", "pandas", "sklearn") if name in maps]
+
+
+def test_it_names_its_model(running: Process) -> None:
+    assert re.search(
+        r"serving model, Model\(e\+pooling, 5 diagnoses, 4 procedures\), on port", running.log.read_text()
+    )
+
+
+def test_an_answer_leaves_in_one_piece_and_a_head_without_a_body_leaves_too(running: Process) -> None:
+    with socket.create_connection(("127.0.0.1", running.port), 20) as client:
+        for asked in (request(more=b""), b"HEAD /livez HTTP/1.1\r\nhost: localhost\r\n\r\n") * 2:
+            client.sendall(asked)
+            head, end, body = client.recv(1 << 16).partition(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200 OK")
+            assert end
+            length = int(re.search(rb"content-length: (\d+)", head)[1])  # type: ignore[index]
+            assert len(body) == (0 if asked.startswith(b"HEAD") else length)
 
 
 def test_it_answers(running: Process) -> None:
@@ -276,6 +294,7 @@ def test_a_reload_takes_the_new_model_and_drops_no_request(
 # A model folder whose reading never ends, as if it held a pipe that nobody writes to.
 ENDLESS = f"""
 import os
+import re
 from dx2px.service import served, server
 server._Server.reload_seconds = 0.5
 served.Served.read = lambda self: open(os.environ["DX2PX_TEST_PIPE"]).read()

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from dx2px.answers.defects import AuditSettings
 from dx2px.answers.facts import Facts
-from dx2px.service import bodies, schemas
+from dx2px.service import answer_schemas, bodies, schemas
 from dx2px.service.contract import BODY, operation
 from dx2px.service.served import Served
 
@@ -25,7 +25,7 @@ def add_api(app: FastAPI, served: Served) -> None:
             "/api/codes",
             "GET",
             routes.codes,
-            operation("Find codes by code or words", schemas.CodesAnswer, 422, 503),
+            operation("Find codes by code or words", answer_schemas.CodesAnswer, 422, 503),
         ),
         (
             "/api/recommend",
@@ -33,7 +33,7 @@ def add_api(app: FastAPI, served: Served) -> None:
             routes.recommend,
             operation(
                 "Recommend procedures for diagnoses",
-                schemas.RecommendAnswer,
+                answer_schemas.RecommendAnswer,
                 *BODY,
                 409,
                 body=schemas.RecommendRequest,
@@ -46,7 +46,7 @@ def add_api(app: FastAPI, served: Served) -> None:
             routes.explain,
             operation(
                 "Explain how diagnoses lead to procedures",
-                schemas.ExplainAnswer,
+                answer_schemas.ExplainAnswer,
                 *BODY,
                 409,
                 body=schemas.ExplainRequest,
@@ -59,7 +59,7 @@ def add_api(app: FastAPI, served: Served) -> None:
             routes.audit,
             operation(
                 "Audit coded stays",
-                schemas.AuditAnswer,
+                answer_schemas.AuditAnswer,
                 *BODY,
                 409,
                 body=schemas.AuditRequest,
@@ -70,9 +70,9 @@ def add_api(app: FastAPI, served: Served) -> None:
             "/api/neighbors/{code}",
             "GET",
             routes.neighbors,
-            operation("Find the codes nearest to a code", schemas.NeighborsAnswer, 404, 409, 422, 503),
+            operation("Find the codes nearest to a code", answer_schemas.NeighborsAnswer, 404, 409, 422, 503),
         ),
-        ("/api/model", "GET", routes.model, operation("Describe the model", schemas.ModelAnswer, 503)),
+        ("/api/model", "GET", routes.model, operation("Describe the model", answer_schemas.ModelAnswer, 503)),
     ):
         app.add_api_route(path, endpoint, methods=[method], **described)
 
@@ -126,7 +126,7 @@ class _Routes:
         return reply(self.served.answers.neighbors(code, top))
 
     async def model(self) -> Response:
-        return reply(self.served.answers.describe())
+        return reply({"name": self.served.name, **self.served.answers.describe()})
 
 
 def _facts(body: schemas.StayFacts) -> Facts:

@@ -10,7 +10,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.routing import Match
 
-from dx2px.service import problems, schemas
+from dx2px.service import answer_schemas, problems, schemas
 from dx2px.service.api import add_api
 from dx2px.service.cds import add_cds
 from dx2px.service.cds.callers import Callers
@@ -18,6 +18,7 @@ from dx2px.service.cds.messages import MODELS as CDS_MODELS
 from dx2px.service.cds.used_ids import UsedIds
 from dx2px.service.config import ServiceConfig
 from dx2px.service.contract import describe
+from dx2px.service.direct import Direct
 from dx2px.service.gate import Gate
 from dx2px.service.health import add_health
 from dx2px.service.metrics import Metrics
@@ -31,14 +32,14 @@ _MODELS = (
     schemas.RecommendRequest,
     schemas.ExplainRequest,
     schemas.AuditRequest,
-    schemas.CodesAnswer,
-    schemas.RecommendAnswer,
-    schemas.ExplainAnswer,
-    schemas.AuditAnswer,
-    schemas.NeighborsAnswer,
-    schemas.ModelAnswer,
-    schemas.Health,
-    schemas.ProblemReport,
+    answer_schemas.CodesAnswer,
+    answer_schemas.RecommendAnswer,
+    answer_schemas.ExplainAnswer,
+    answer_schemas.AuditAnswer,
+    answer_schemas.NeighborsAnswer,
+    answer_schemas.ModelAnswer,
+    answer_schemas.Health,
+    problems.ProblemReport,
 )
 _PARAMETERS = frozenset({"query", "path", "q", "kind", "limit", "code", "top"})
 _DETAILS = {
@@ -90,6 +91,7 @@ def _answer_head(app: FastAPI) -> None:
 
 def _add_layers(app: FastAPI, config: ServiceConfig, metrics: Metrics, cds_callers: bool) -> None:
     """The last one added is the outermost."""
+    app.add_middleware(Direct, routes=tuple(app.routes))
     app.add_middleware(Gate, config=config, metrics=metrics, cds_callers=cds_callers)
     if config.origins:
         app.add_middleware(

@@ -63,6 +63,31 @@ class State(ServerState):
             self.cut += 1
 
 
+class Joined:
+    """The transport of one answer: its head leaves together with what follows, in one packet and one call."""
+
+    def __init__(self, transport: asyncio.Transport, cycle: RequestResponseCycle) -> None:
+        self._transport, self._cycle = transport, cycle
+        self._head: bytes | None = None
+        self.is_closing = transport.is_closing
+
+    def write(self, data: bytes) -> None:
+        if self._head is None and self._cycle.response_started:  # before that, an interim answer
+            self._head = data
+        else:
+            self._transport.write(self._head + data if self._head else data)
+            self._head = self._head and b""
+
+    def flush(self) -> None:
+        """Send a head that nothing followed."""
+        if self._head:
+            self.write(b"")
+
+    def close(self) -> None:
+        self.flush()
+        self._transport.close()
+
+
 class Connection(HttpToolsProtocol):
     """uvicorn's protocol, which also notes how long it has been waiting for its client."""
 
@@ -80,6 +105,7 @@ class Connection(HttpToolsProtocol):
         self._dropped = 0
         self._used = False  # whether a request has been answered
         self._answering: RequestResponseCycle | None = None
+        self._joined: Joined | None = None  # what it writes to
         self._postponed: tuple[RequestResponseCycle, Any] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -137,6 +163,8 @@ class Connection(HttpToolsProtocol):
             self.flow.resume_reading()
 
     def on_response_complete(self) -> None:
+        if self._joined is not None:
+            self._joined.flush()
         super().on_response_complete()
         if self.sending_since is None and self.transport.get_write_buffer_size():
             self.sending_since = self.loop.time()
@@ -197,6 +225,7 @@ class Connection(HttpToolsProtocol):
         known = {GONE: lambda: cycle.disconnected, AGAIN: self._used}
         cycle.scope["extensions"] = known  # type: ignore[typeddict-item]
         self._used = True
+        self._joined = cycle.transport = Joined(self.transport, cycle)  # type: ignore[assignment]
         super()._start_asgi_task(cycle, app)
 
     def _stop_parser(self, problem: Problem) -> None:

@@ -1,4 +1,4 @@
-"""The OpenAPI document: operations are declared beside their routes, schemas are those of `schemas`.
+"""The OpenAPI document: operations are declared beside their routes, schemas in `schemas` and `answer_schemas`.
 
 Our own strict reader reads the bodies, and answers are plain dictionaries. So FastAPI only describes them; it does
 not handle them.
@@ -16,7 +16,7 @@ from pydantic.json_schema import models_json_schema
 from starlette.responses import JSONResponse, Response
 
 from dx2px.answers.results import SCOPE
-from dx2px.service import problems, schemas
+from dx2px.service import problems
 
 _REASONS = {
     400: "The request cannot be read, or its Host is not trusted.",
@@ -45,7 +45,7 @@ def operation(
     if answer is not None:
         responses[200]["content"] = {"application/json": {"schema": _ref(answer)}}
     for status in failures:
-        content = {problems.MEDIA_TYPE: {"schema": _ref(schemas.ProblemReport)}}
+        content = {problems.MEDIA_TYPE: {"schema": _ref(problems.ProblemReport)}}
         responses[status] = {"description": _REASONS[status], "content": content}
     extra = None if body is None else {"requestBody": _body(body, example)}
     kind = Response if answer is None else JSONResponse
@@ -84,7 +84,7 @@ def _guard(document: dict[str, Any]) -> None:
         if path not in ("/livez", "/readyz"):
             for described in operations.values():
                 described["security"] = [{"bearer": []}]
-                content = {problems.MEDIA_TYPE: {"schema": _ref(schemas.ProblemReport)}}
+                content = {problems.MEDIA_TYPE: {"schema": _ref(problems.ProblemReport)}}
                 described["responses"]["401"] = {"description": _REASONS[401], "content": content}
 
 

@@ -39,12 +39,24 @@ class Thinned(logging.Filter):
         return True
 
 
+class Stamped(logging.Formatter):
+    """Lines that begin with the time, which is written out once a second."""
+
+    def __init__(self) -> None:
+        self.converter = time.gmtime
+        super().__init__("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
+        self._second, self._written = -1, ""
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
+        if int(record.created) != self._second:
+            self._second, self._written = int(record.created), super().formatTime(record, datefmt)
+        return self._written
+
+
 def set_up_logs(requests: bool = True) -> None:
     """Send the service's events to standard error; `requests` decides whether each request gets a line."""
     handler = logging.StreamHandler()
-    formatter = logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
-    formatter.converter = time.gmtime
-    handler.setFormatter(formatter)
+    handler.setFormatter(Stamped())
     for name, level in (("dx2px.service", logging.INFO), ("uvicorn.error", logging.WARNING)):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False

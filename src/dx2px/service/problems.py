@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from starlette.responses import Response
+
+from dx2px.service.answer_schemas import Report
 
 MEDIA_TYPE = "application/problem+json"
 _SHOWN = 10  # flaws that a problem lists, at most
@@ -40,6 +42,22 @@ _MESSAGES = {
     "reason_missing": "must have a reason or a userComment",
     "suggestions_missing": "must have acceptedSuggestions if the outcome is accepted",
 }
+
+
+class FlawReport(Report):
+    pointer: str
+    detail: str
+
+
+class ProblemReport(Report):
+    """An error, as in RFC 9457."""
+
+    type: str = Field(examples=["urn:dx2px:problem:invalid-request"])
+    title: str
+    status: Annotated[int, Field(ge=400, le=599)]
+    detail: str
+    errors: list[FlawReport] | None = None
+    request_id: str | None = None
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+from pathlib import Path
 
 from dx2px.errors import Dx2pxError
 from dx2px.service.answers import Answers
@@ -24,6 +25,14 @@ class Served:
         """Read and test the model in a folder."""
         return cls(Answers.load(path), path)
 
+    @property
+    def name(self) -> str | None:
+        """What the model's folder is called, which for a model of the package is its name; None without a folder."""
+        return None if self.path is None else Path(self.path).absolute().name
+
+    def __repr__(self) -> str:
+        return repr(self.answers.model) if self.name is None else f"{self.name}, {self.answers.model!r},"
+
     def read(self) -> Answers | str:
         """The folder's answers, or why there are none. Changes nothing, so it may run in a thread."""
         if self.path is None:
@@ -39,5 +48,5 @@ class Served:
             log.error("reload refused, the old model stays in use: %s", read)
             return False
         self.answers, self.since = read, time.time()
-        log.info("reload done: %r", read.model)
+        log.info("reload done: %r", self)
         return True

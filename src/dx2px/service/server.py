@@ -28,7 +28,7 @@ from dx2px.service.logs import Sampled
 from dx2px.service.metrics import Metrics
 from dx2px.service.served import Served
 from dx2px.service.shared_figures import SharedFigures
-from dx2px.service.workers import Crew, heed_signals
+from dx2px.service.workers import Crew, heed_signals, hold_signals
 
 log = logging.getLogger("dx2px.service")
 
@@ -42,6 +42,7 @@ def serve(served: Served, config: ServiceConfig) -> None:
     config = replace(config, limits=_within_system(config.limits))
     with _listen(config) as listener:
         config = config.at_port(listener.getsockname()[1])
+        hold_signals()
         if config.workers == 1:
             metrics = Metrics()
             _Process(served, config, metrics, listener).answer()
@@ -84,7 +85,7 @@ class _Process:
         told = "" if config.workers == 1 else f" with {config.workers} workers"
         log.info(
             "serving %r%s on port %d: open %s",
-            served.answers.model,
+            served,
             told,
             config.port,
             address(config, config.port),

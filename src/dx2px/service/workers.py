@@ -107,8 +107,14 @@ class Crew:
             os.kill(process, number)
 
 
+def hold_signals() -> None:
+    """Keep signals waiting: whoever reads in the log that the service answers may send one before it has handlers."""
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+
+
 def heed_signals() -> None:
-    """Let a worker get its signals, once it has handlers for them; until then they wait."""
+    """Let a process get its signals, once it has handlers for them; until then they wait."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {*_SIGNALS, signal.SIGCHLD, signal.SIGALRM})
 
 
