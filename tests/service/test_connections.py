@@ -31,7 +31,7 @@ class Running:
         config: uvicorn.Config = _uvicorn_config(self, Limits(shutdown_seconds=5))
         config.load()
         config.http_protocol_class.most_unread = most_unread  # type: ignore[union-attr]
-        self.server = _Server(config, served, Metrics(), Limits(shutdown_seconds=5))
+        self.server = _Server(config, served, Metrics(), Limits(shutdown_seconds=5), lambda: None)
         self.server.lifespan = config.lifespan_class(config)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

@@ -85,7 +85,7 @@ def test_the_process_needs_no_torch(running: Process) -> None:
 
 def test_it_names_its_model(running: Process) -> None:
     assert re.search(
-        r"serving model, Model\(e\+pooling, 5 diagnoses, 4 procedures\), on port", running.log.read_text()
+        r"serving model, Model\(e\+pooling, 5 diagnoses, 4 procedures\) on port", running.log.read_text()
     )
 
 

@@ -31,7 +31,7 @@ class Served:
         return None if self.path is None else Path(self.path).absolute().name
 
     def __repr__(self) -> str:
-        return repr(self.answers.model) if self.name is None else f"{self.name}, {self.answers.model!r},"
+        return repr(self.answers.model) if self.name is None else f"{self.name}, {self.answers.model!r}"
 
     def read(self) -> Answers | str:
         """The folder's answers, or why there are none. Changes nothing, so it may run in a thread."""

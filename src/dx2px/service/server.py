@@ -28,7 +28,7 @@ from dx2px.service.logs import Sampled
 from dx2px.service.metrics import Metrics
 from dx2px.service.served import Served
 from dx2px.service.shared_figures import SharedFigures
-from dx2px.service.workers import Crew, heed_signals, hold_signals
+from dx2px.service.workers import Crew, heed_signals
 
 log = logging.getLogger("dx2px.service")
 
@@ -42,7 +42,6 @@ def serve(served: Served, config: ServiceConfig) -> None:
     config = replace(config, limits=_within_system(config.limits))
     with _listen(config) as listener:
         config = config.at_port(listener.getsockname()[1])
-        hold_signals()
         if config.workers == 1:
             metrics = Metrics()
             _Process(served, config, metrics, listener).answer()
@@ -68,7 +67,7 @@ def _serve_together(served: Served, config: ServiceConfig, listener: socket.sock
             figures.leave(place)
             metrics.lost_worker()
 
-        Crew(config.workers, work, lost, listener.close).run()
+        Crew(config.workers, work, lost, listener.close).run(process.announce)
 
 
 class _Process:
@@ -78,23 +77,24 @@ class _Process:
         self, served: Served, config: ServiceConfig, metrics: Metrics, listener: socket.socket
     ) -> None:
         self._served, self._metrics, self._limits, self._listener = served, metrics, config.limits, listener
+        self._config = config
         self._app = create_app(served, config, metrics)
         # What is loaded by now stays: the garbage collector need not look at it again.
         gc.collect()
         gc.freeze()
+
+    def announce(self) -> None:
+        """Say in the log what is served and where. Whoever reads it may send signals: they have handlers by then."""
+        config = self._config
         told = "" if config.workers == 1 else f" with {config.workers} workers"
-        log.info(
-            "serving %r%s on port %d: open %s",
-            served,
-            told,
-            config.port,
-            address(config, config.port),
-        )
+        where = address(config, config.port)
+        log.info("serving %r%s on port %d: open %s", self._served, told, config.port, where)
 
     def answer(self, parent: int | None = None) -> None:
         """Answer requests until stopped; a worker also stops when its parent has gone."""
         config = _uvicorn_config(self._app, self._limits, alone=parent is None)
-        server = _Server(config, self._served, self._metrics, self._limits, parent)
+        ready = self.announce if parent is None else lambda: None
+        server = _Server(config, self._served, self._metrics, self._limits, ready, parent)
         server.run(sockets=[self._listener])
 
 
@@ -166,11 +166,12 @@ class _Server(uvicorn.Server):
         served: Served,
         metrics: Metrics,
         limits: Limits,
+        ready: Callable[[], None],
         parent: int | None = None,
     ) -> None:
         super().__init__(config)
         self.server_state = State()
-        self._limits, self._parent = limits, parent
+        self._limits, self._ready, self._parent = limits, ready, parent
         self._served, self._metrics = served, metrics
         self._reloading: asyncio.Task[None] | None = None
         self._reload_again = False
@@ -179,6 +180,7 @@ class _Server(uvicorn.Server):
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn does, but a stop signal gives exit code 0, and SIGHUP reloads the model."""
         if sys.platform == "win32":
+            self._ready()
             await super().serve(sockets)
             return
         loop = asyncio.get_running_loop()
@@ -187,6 +189,7 @@ class _Server(uvicorn.Server):
         loop.add_signal_handler(signal.SIGINT, self._stop if self._parent is None else lambda: None)
         loop.add_signal_handler(signal.SIGHUP, self._reload)
         heed_signals()
+        self._ready()
         await self._serve(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

@@ -44,12 +44,16 @@ class Crew:
         self._places: dict[int, int] = {}  # by the number of the process
         self._reloaded = self._stopping = False
 
-    def run(self) -> None:
-        """Start the workers, and return when all of them have stopped because a signal asked for it."""
+    def run(self, ready: Callable[[], None]) -> None:
+        """Start the workers, and return when all of them have stopped because a signal asked for it.
+
+        `ready` is called once signals are heeded.
+        """
         watched = {*_SIGNALS, signal.SIGCHLD, signal.SIGALRM}
         signal.pthread_sigmask(signal.SIG_BLOCK, watched)
         for number in (signal.SIGCHLD, signal.SIGALRM):
             signal.signal(number, lambda *_: None)  # a signal that is ignored would not be waited for
+        ready()
         self._fill()
         while self._places or not self._stopping:
             self._heed(signal.sigwait(watched))
@@ -107,14 +111,8 @@ class Crew:
             os.kill(process, number)
 
 
-def hold_signals() -> None:
-    """Keep signals waiting: whoever reads in the log that the service answers may send one before it has handlers."""
-    if sys.platform != "win32":
-        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-
-
 def heed_signals() -> None:
-    """Let a process get its signals, once it has handlers for them; until then they wait."""
+    """Let a worker get its signals, once it has handlers for them; until then they wait."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {*_SIGNALS, signal.SIGCHLD, signal.SIGALRM})
 
 
