@@ -118,7 +118,9 @@ def test_stays_in_icd_10_are_scored_and_audited_in_families(families: Model) -> 
     assert many["code"].tolist() == ["icd10pcs:0SR[CDTUVW]"] * 2
     alone = families.recommend(stays[0], 1).recommendations[0].probability
     assert alone is not None
-    assert many["probability"][0] > alone  # a whole stay has no other diagnosis; a question may leave some out
+    assert (
+        many["probability"][0] > alone
+    )  # a whole stay has no other diagnosis; a question may leave some out
     found = audit_stay(families, stays[0], ["0SRC0J9"])
     assert found.unknown == ()
     assert "icd10pcs:0SR[CDTUVW]" not in {one.code for one in found.findings}
