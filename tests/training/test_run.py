@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -89,9 +90,11 @@ def test_the_folder_tells_no_ids_and_says_its_limits(trained: Trained, tmp_path:
 
 
 def test_the_card_says_what_the_model_takes_and_how_it_does_without(cohort: Cohort, tmp_path: Path) -> None:
+    assert cohort.context is not None
+    silent = replace(cohort, context=cohort.context.drop_columns(["principal"]))
     for evidence in ("stay", "codes"):
         model = CouplingConfig(dim=8, evidence=evidence)  # type: ignore[arg-type]
-        made = train(cohort, RunConfig(CouplingTraining(epochs=2, batch_size=100, model=model)))
+        made = train(silent, RunConfig(CouplingTraining(epochs=2, batch_size=100, model=model)))
         made.save(tmp_path / evidence)
         files = Model.load(tmp_path / evidence).files
         assert files.measured is not None
