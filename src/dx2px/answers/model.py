@@ -108,6 +108,8 @@ class Model:
     ) -> results.Recommendation:
         """Recommend procedures for a stay's diagnoses, each with the diagnoses it comes from.
 
+        Probabilities count with diagnoses of the stay that are not named.
+
         Args:
             codes: The diagnoses, as people write them (`585.6`, `5856`) or canonical; a single text is one code.
             top: How many procedures to return.
@@ -208,6 +210,8 @@ class Model:
 
     def recommend_many(self, stays: Any, top: int = 5, *, map: bool = True) -> Any:  # noqa: A002
         """Recommend procedures for many stays: one row per stay and procedure, best first.
+
+        The stays count as whole: a diagnosis that is not there is absent. `recommend` asks about a part of a stay.
 
         Args:
             stays: Lists of diagnoses, one per stay; or a data frame (pandas, polars, pyarrow) with a column
