@@ -111,6 +111,8 @@ def evaluate(
         show_metrics(metrics, f"{loaded.files.method} on {measured.part} stays of {cohort.name}{alone}")
         if trust is not None:
             show_reliability(trust)
+            if travel is None:
+                _warn(trust.procedures)
         _show_reading(reading)
         if back_off:
             replaced = counted(
@@ -118,7 +120,7 @@ def evaluate(
             )
             remark(f"Known siblings replaced {replaced} that the model does not know.")
         if counts is not None:
-            _show_projection(counts)
+            _show_projection(counts, back_off)
         if travel is not None:
             _show_travel(travel)
     if plot is not None and trust is not None:
@@ -167,6 +169,19 @@ def _show_procedures(found: PerProcedure) -> None:
     print_table("Procedure by procedure", ["measure", "value"], rows)
 
 
+def _warn(found: PerProcedure) -> None:
+    """Say if single probabilities do not hold, as after learning from a few hundred stays."""
+    from dx2px.scoring.travel import RIGHT
+
+    if found.mean_gap is None or found.by_chance is None:
+        remark("Too few stays have a probability of 30 % or more to tell whether these hold.")
+    elif found.mean_gap - found.by_chance > RIGHT:
+        remark(
+            f"Probabilities of 30 % and more are off by {100 * found.mean_gap:.0f} points procedure by procedure, more "
+            "than chance explains: rely on the order, and learn from more stays."
+        )
+
+
 def show_metrics(metrics: Metrics, title: str) -> None:
     """Print recall, precision and F1 as in the paper's Table 1."""
     names = ("recall", "precision", "f1")
@@ -186,12 +201,17 @@ def _show_reading(reading: CohortReading) -> None:
         remark(f"{entries} as a family of the model.")
 
 
-def _show_projection(counts: ProjectionCounts) -> None:
+def _show_projection(counts: ProjectionCounts, back_off: bool) -> None:
+    relatives = "has no relatives of" if back_off else "no relatives stood in for (--back-off lets them)"
+    known = {
+        "diagnoses": f"which the model does not know and {relatives}",
+        "procedures": "which it cannot name",
+    }
     for kind, aside in (("diagnoses", counts.diagnoses), ("procedures", counts.procedures)):
         if aside.codes_set_aside:
             remark(
                 f"Left out: {aside.codes_set_aside:,} of {aside.codes:,} distinct {kind} "
-                f"({aside.entries_set_aside:,} of {aside.entries:,} entries), which the model does not know."
+                f"({aside.entries_set_aside:,} of {aside.entries:,} entries), {known[kind]}."
             )
     remark(
         f"Measured on the {counts.stays_kept:,} of {counts.stays:,} stays that keep a diagnosis and a procedure."
