@@ -50,12 +50,7 @@ def test_saved_and_loaded_it_scores_the_same_without_torch(trained: Trained, loa
 
 def test_the_arrays_kept_are_the_same_however_often_they_are_asked_for(trained: Trained) -> None:
     first, second = trained.recommender.arrays(), trained.recommender.arrays()
-    evidence = {
-        "coded_U",
-        "coded_s",
-        "context_U",
-        "context_s",
-    }  # these stays do not name a principal diagnosis
+    evidence = {f"{kind}_{array}" for kind in ("coded", "context", "principal") for array in "Us"}
     assert first.keys() == {"U", "V", "G", "g", "s", "b", *evidence}
     assert all(np.array_equal(first[name], second[name]) for name in first)
 
