@@ -18,6 +18,7 @@ from dx2px.answers import Model
 from dx2px.answers.audit_stream import AUDITED, audit_batches
 from dx2px.answers.defects import AuditSettings
 from dx2px.answers.flagging import Flagger
+from dx2px.answers.given import check_top
 from dx2px.answers.population import COLUMNS, facts_of, score_batches
 from dx2px.answers.shipped import model_path
 from dx2px.errors import InputError, ModelError
@@ -41,8 +42,7 @@ def recommend(
     lacks are translated; without `map`, they are refused. The work is lazy, as always in Spark, but a wrong model or
     column is reported at once.
     """
-    if top < 1:
-        raise InputError(f"The number of results must be at least 1, not {top}.")
+    check_top(top)
     schema = _schema(stays)
     path = str(model_path(model).absolute())
     loaded = Model.load(path)

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from numbers import Real
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
     """`1 stay`, `1,200 stays`; the plural ends in s unless it is given."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def called(value: object) -> str:
+    """What a value that should be text is called in a sentence: `a number`, `a list`, `None`."""
+    if value is None:
+        return "None"
+    if isinstance(value, Real):
+        return "a number"
+    return "bytes" if isinstance(value, bytes) else f"a {type(value).__name__}"
 
 
 def shortened(text: str, longest: int, others: Iterable[str] = ()) -> str:

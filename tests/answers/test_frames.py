@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import dx2px
+from dx2px import System, audit_stay, normalize, resolve
 from dx2px.answers import Explanation, Model
 from dx2px.answers.population import score_batches
 from dx2px.errors import InputError, ModelError
@@ -177,3 +179,29 @@ def test_ribbons_fill_their_bars() -> None:
     assert heights / heights.sum() == pytest.approx(mass.sum(axis=0) / mass.sum())
     for above, below in zip(flow.left, flow.left[1:], strict=False):
         assert below.middle - above.middle >= SLOT
+
+
+@pytest.mark.parametrize("given", [None, 5856, float("nan"), b"585.6", [5856], [["585.6"]], ["585.6", None]])
+def test_codes_that_are_not_texts_are_an_error_in_one_sentence(model: Model, given: Any) -> None:
+    asked: list[Callable[[], object]] = [
+        lambda: model.recommend(given),
+        lambda: model.explain("428.0", [given]),
+        lambda: model.recommend_many([given]),
+        lambda: audit_stay(model, given, ["37.22"]),
+        lambda: audit_stay(model, ["428.0"], given),
+        lambda: model.neighbors(given),
+        lambda: model.find(given),
+        lambda: resolve(given),
+        lambda: normalize(given, System.ICD9CM),
+    ]
+    for one in asked:
+        with pytest.raises(InputError, match=r"text|one list of codes per stay"):
+            one()
+
+
+@pytest.mark.parametrize("top", [0, -1, 2.5, float("nan"), None, "3"])
+def test_a_number_of_results_is_a_whole_number(model: Model, top: Any) -> None:
+    with pytest.raises(InputError, match="whole number of at least 1"):
+        model.recommend("428.0", top)
+    with pytest.raises(InputError, match="whole number of at least 1"):
+        model.recommend_many([["428.0"]], top)

@@ -66,6 +66,7 @@ def test_public_names_are_exactly_these() -> None:
         "resolve",
         "shown_code",
         "split",
+        "text_only",
         "title",
     ]
     assert all(hasattr(dx2px.codes, name) for name in dx2px.codes.__all__)

@@ -15,6 +15,7 @@ from dx2px.answers.coded_as import CodedAs
 from dx2px.answers.defects import ABSENT, KINDS, AuditSettings, Kind
 from dx2px.answers.facts import Facts
 from dx2px.answers.flagging import NOBODY, Flagged, Flagger
+from dx2px.answers.given import given_codes
 from dx2px.answers.mapping import Translation, of_other_version, rewritten
 from dx2px.answers.model import Model, Support
 from dx2px.answers.question import asked_of
@@ -117,6 +118,8 @@ def audit_stay(
     flagger = Flagger(model, settings or AuditSettings())
     if facts.get("coded"):
         raise InputError("An audit takes the coded procedures as its procedures; leave `coded` out.")
+    diagnoses = given_codes(diagnoses, "diagnoses")
+    procedures = given_codes(procedures, "procedures")
     asked, mapping, about = asked_of(model, diagnoses, map, facts)
     coded = model.procedures.find_all(procedures)
     unknown = tuple(found.code for found in (*asked, *coded) if found.status == "unknown")

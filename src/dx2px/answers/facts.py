@@ -10,8 +10,10 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from dx2px.answers.given import given_codes
 from dx2px.answers.lookup import Found, Lookup
 from dx2px.answers.results import EvidenceRow
+from dx2px.codes import text_only
 from dx2px.errors import InputError, ModelError
 from dx2px.ragged import Index
 from dx2px.scoring.evidence import OLDEST as OLDEST
@@ -87,11 +89,11 @@ def told(facts: Facts, layout: EvidenceLayout | None, diagnoses: Lookup, procedu
     principal, age, sex = (given.get(name) for name in ("principal", "age", "sex"))
     admission, coded = given.get("admission"), given.get("coded", ())
     return Told(
-        principal=diagnoses.find(principal) if principal else None,
+        principal=None if principal is None else diagnoses.find(text_only(principal)),
         age=UNKNOWN if age is None else _band(age, layout),
-        sex=_sex(sex) if sex else UNKNOWN,
-        admission=_admission(admission, layout) if admission else UNKNOWN,
-        coded=tuple(procedures.find_all([coded] if isinstance(coded, str) else list(coded))),
+        sex=UNKNOWN if sex is None else _sex(sex),
+        admission=UNKNOWN if admission is None else _admission(admission, layout),
+        coded=tuple(procedures.find_all(given_codes(coded, "coded procedures"))),
     )
 
 

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from dx2px.answers import results
 from dx2px.answers.facts import NOTHING, Facts, Told, answer_rows, evidence_row, told
 from dx2px.answers.families import with_family
+from dx2px.answers.given import check_top, given_codes
 from dx2px.answers.lookup import Found, Lookup, ambiguous
-from dx2px.answers.question import asked_of, diagnosis_of, listed, shown, stay_of, usable
+from dx2px.answers.question import asked_of, diagnosis_of, shown, stay_of, usable
 from dx2px.answers.shipped import ProcedureSystem, model_path
 from dx2px.answers.stay import Stay, merged, no_vectors, own_kind, plan_of
-from dx2px.codes import Hit, Kind, Notation, System, Usage
+from dx2px.codes import Hit, Kind, Notation, System, Usage, text_only
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CodeError, InputError, ModelError
 from dx2px.ragged import Index, Ragged
@@ -168,10 +169,10 @@ class Model:
             ModelError: `coverage` is given, but the model has no calibration; or the paper's plan is asked of a
                 method without vectors.
         """
-        _check_top(top)
+        check_top(top)
         stay = stay_of(self, codes, map, facts)
         if procedures is not None:
-            asked = self.procedures.find_all(listed(procedures))
+            asked = self.procedures.find_all(given_codes(procedures, "procedures"))
             if again := {found.code for found in asked} & set(stay.further):
                 raise InputError(f"{shown(sorted(again))}: coded already, so there is nothing to explain.")
             return self._explained(stay, asked, plan, with_reasons)
@@ -199,7 +200,9 @@ class Model:
         if any(found.status != "unknown" for found in asked):
             stay = stay_of(self, codes, map, facts)
             diagnoses, evidence = stay.diagnoses, stay.evidence
-        answered = tuple(_unexplained(found) for found in self.procedures.find_all(procedures))
+        answered = tuple(
+            _unexplained(found) for found in self.procedures.find_all(given_codes(procedures, "procedures"))
+        )
         plan = Plan(own_kind(self.files), self.files.method)
         return results.Explanation(self.source, diagnoses, answered, plan, mapping=mapping, evidence=evidence)
 
@@ -254,9 +257,9 @@ class Model:
         Raises:
             InputError: The model does not know the code, or its method has no vectors.
         """
-        _check_top(top)
+        check_top(top)
         sides = ((self.diagnoses, self.diagnosis_vectors), (self.procedures, self.procedure_vectors))
-        fitting = [(text, lookup, X) for lookup, X in sides for text in lookup.candidates(code)]
+        fitting = [(text, lookup, X) for lookup, X in sides for text in lookup.candidates(text_only(code))]
         if not fitting:
             from dx2px.answers.advice import advice
 
@@ -409,8 +412,3 @@ def _nearest(lookup: Lookup, cosines: Doubles, top: int, found: Found) -> tuple[
         results.Neighbor(other.code, other.title, float(cosines[index]))
         for index, other in zip(order, others, strict=True)
     )
-
-
-def _check_top(top: int) -> None:
-    if top < 1:
-        raise InputError(f"The number of results must be at least 1, not {top}.")

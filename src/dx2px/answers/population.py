@@ -30,6 +30,7 @@ import pyarrow.compute as pc
 
 from dx2px.answers.batch_answers import Answerer, ScoredBlock
 from dx2px.answers.encoding import CODE_LISTS, check_code_lists
+from dx2px.answers.given import check_top
 from dx2px.answers.model import Model
 from dx2px.errors import InputError
 from dx2px.ragged import offsets_of
@@ -74,8 +75,7 @@ def scored_blocks(
     map: bool = True,  # noqa: A002
 ) -> Iterator[ScoredBlock]:
     """The answers for a stream of stays, with counts; one thread per processor by default."""
-    if top < 1:
-        raise InputError(f"The number of results must be at least 1, not {top}.")
+    check_top(top)
     answerer = Answerer(model, top, map)
     stays = even_batches(batches, COLUMNS, facts_of(model))
     return in_order(answerer.answer, stays, threads or cpu_count() or 1)

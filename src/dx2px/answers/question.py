@@ -10,6 +10,7 @@ import numpy as np
 
 from dx2px.answers import results
 from dx2px.answers.facts import Facts, Told, answer_rows, evidence_row
+from dx2px.answers.given import given_codes
 from dx2px.answers.lookup import Found
 from dx2px.answers.mapping import map_codes
 from dx2px.answers.stay import Stay, merged
@@ -50,7 +51,7 @@ def asked_of(
 ) -> tuple[list[Found], tuple[results.Mapped, ...], Told]:
     """The diagnoses, the principal one among them; how they were mapped; and what else was told."""
     about = model.told(facts)
-    asked, mapping = _mapped(model, listed(codes), map_)
+    asked, mapping = _mapped(model, given_codes(codes, "diagnoses"), map_)
     if about.principal is None:
         return asked, mapping, about
     principal, own = _mapped(model, [about.principal.code], map_)
@@ -93,11 +94,6 @@ def diagnosis_of(
     if plain:
         model.shown[found.code] = made
     return made
-
-
-def listed(codes: str | Sequence[str]) -> Sequence[str]:
-    """The codes; a single text is one code, not a list of letters."""
-    return [codes] if isinstance(codes, str) else codes
 
 
 def shown(codes: Sequence[Found | str]) -> str:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dx2px.answers.batch_answers import answer_schema
+from dx2px.answers.given import given_codes
 from dx2px.answers.model import Model
 from dx2px.answers.population import score_batches
 from dx2px.codes import title
@@ -48,10 +49,11 @@ def _numbered(stays: pa.Table) -> pa.Table:
 
 
 def _of_lists(stays: Iterable[Sequence[str]]) -> pa.Table:
-    rows = list(stays)
-    if any(isinstance(row, str) for row in rows):
+    rows = list(stays) if isinstance(stays, Iterable) else [stays]
+    if any(isinstance(row, str | bytes) or not isinstance(row, Iterable) for row in rows):
         raise InputError("Give one list of codes per stay, as in [['585.6', '427.5'], ['820.21']].")
-    return pa.table({"diagnoses": pa.array([list(row) for row in rows], pa.list_(pa.string()))})
+    lists = [given_codes(row, "diagnoses of a stay") for row in rows]
+    return pa.table({"diagnoses": pa.array(lists, pa.list_(pa.string()))})
 
 
 def _one_row_each(scored: pa.Table) -> pa.Table:

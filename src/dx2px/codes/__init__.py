@@ -20,7 +20,7 @@ from dx2px.codes.repair import Repair, explain, looks_dotted, looks_numeric, rep
 from dx2px.codes.search import Hit, find
 from dx2px.codes.shown import Notation, shown_code
 from dx2px.codes.systems import Kind, System
-from dx2px.codes.text import clean, dotted, has_shape, normalize, resolve, split
+from dx2px.codes.text import clean, dotted, has_shape, normalize, resolve, split, text_only
 from dx2px.codes.titles import Title, title
 from dx2px.codes.usage import Usage
 
@@ -64,5 +64,6 @@ __all__ = [
     "resolve",
     "shown_code",
     "split",
+    "text_only",
     "title",
 ]

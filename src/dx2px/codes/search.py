@@ -15,7 +15,7 @@ from dx2px.codes.catalogue import dictionary, under
 from dx2px.codes.everyday import Phrase, meant, meant_in_spite_of_mistakes
 from dx2px.codes.spelling import spelling_of
 from dx2px.codes.systems import System
-from dx2px.codes.text import clean, dot_fits, split
+from dx2px.codes.text import clean, dot_fits, split, text_only
 from dx2px.codes.usage import Usage
 from dx2px.codes.word_index import WordIndex, index_of, words_of
 
@@ -79,7 +79,7 @@ def find(
     chosen = [systems] if isinstance(systems, System) else list(systems if systems is not None else System)
     kept = among if among is None or isinstance(among, Set | Mapping) else frozenset(among)
     search = _Search(max(limit, 0), kept, usage)
-    words = words_of(query)
+    words = words_of(text_only(query))
     hits = [hit for system in chosen for hit in search.by_code_and_words(query, words, system)]
     if not hits and words and forgive:
         hits = search.despite_mistakes(words, chosen)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dx2px.codes.catalogue import dictionary, under
 from dx2px.codes.systems import Kind, System
 from dx2px.errors import CodeError
+from dx2px.words import called
 
 _SHAPES = {
     System.ICD9CM: re.compile(r"[0-9]{3,5}|V(?!00)(?:[0-8][0-9]|9[01])[0-9]{0,2}|E[0-9]{3,4}"),
@@ -57,7 +58,7 @@ def normalize(text: str, system: System) -> str:
     Raises:
         CodeError: The text does not have the shape of a code of this system, or names another system.
     """
-    squeezed = squeeze(text)
+    squeezed = squeeze(text_only(text))
     prefix, colon, bare = squeezed.rpartition(":")
     bare = bare.lstrip(_BEFORE)
     if colon and prefix.lower() != system:
@@ -65,6 +66,13 @@ def normalize(text: str, system: System) -> str:
     if not has_shape(bare.replace(".", ""), system) or not dot_fits(bare, system):
         raise CodeError(f"{_shown(text)} is not {_article(system)} code: expected {_EXPECTED[system]}.")
     return f"{system}:{bare.replace('.', '')}"
+
+
+def text_only(text: object) -> str:
+    """The text itself; an error for anything else, since a number may have lost its zeros."""
+    if not isinstance(text, str):
+        raise CodeError(f"A code is given as text, as in '585.6', not as {called(text)}.")
+    return text
 
 
 def has_shape(bare: str, system: System) -> bool:
@@ -106,7 +114,7 @@ def resolve(text: str, kind: Kind | None = None, prefer: Iterable[System] | None
         CodeError: The text fits no system, or several and `prefer` does not decide.
     """
     systems = [system for system in System if kind in (None, system.kind)]
-    if ":" in text:
+    if ":" in text_only(text):
         return _resolve_named(text, systems)
     fitting = _strongest([code for system in systems if (code := _try(text, system))])
     for system in prefer or ():

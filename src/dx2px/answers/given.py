@@ -1,0 +1,35 @@
+"""What was given from Python: one clear sentence where it is not what it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+from dx2px.errors import InputError
+from dx2px.words import called
+
+
+def given_codes(codes: Any, what: str) -> list[str]:
+    """The codes as a list; a single text is one code, not a list of letters.
+
+    Raises:
+        InputError: They are not texts; `what` says of whom: diagnoses.
+    """
+    if isinstance(codes, str):
+        return [codes]
+    wanted = f"Give the {what} as a list of texts, as in ['585.6', '427.5']"
+    if isinstance(codes, bytes) or not isinstance(codes, Iterable):
+        raise InputError(f"{wanted}, not as {called(codes)}.")
+    found = list(codes)
+    for one in found:
+        if not isinstance(one, str):
+            raise InputError(f"{wanted}; there is {called(one)} among them.")
+    return found
+
+
+def check_top(top: Any) -> None:
+    """Refuse a number of results that is none."""
+    if not isinstance(top, Integral) or top < 1:
+        shown = f"{top}" if isinstance(top, Real) else called(top)
+        raise InputError(f"The number of results must be a whole number of at least 1, not {shown}.")
