@@ -161,12 +161,12 @@ def questions(trained: Trained, part: str, seed: int = 7) -> Record:
         scores = scored(scorer.scores, asked if layout is None else layout.rows(asked))
         record[name] = {
             "as a whole stay": trust(stage.probability(scores), coded),
-            "as a question": trust(stage.of_question(scores, asked.lengths), coded),
+            "as a question": trust(stage.of_question(scores, asked), coded),
         }
     whole = scored(scorer.scores, stay_rows(scorer, stays))
     record["all, with facts"] = {
         "as a whole stay": trust(stage.probability(whole), coded),
-        "as a question": trust(stage.of_question(whole, stays.diagnoses.lengths), coded),
+        "as a question": trust(stage.of_question(whole, stays.diagnoses), coded),
     }
     return record
 

@@ -13,6 +13,7 @@ from dx2px.methods.estimator import ProcedureRecommender
 from dx2px.ragged import Ragged, offsets_of
 from dx2px.scoring.calibration import Calibration
 from dx2px.scoring.cohort_evidence import stay_rows
+from dx2px.scoring.correction import told
 from dx2px.scoring.folder import halved
 from dx2px.scoring.per_procedure import per_procedure
 from dx2px.scoring.segments import Doubles, Floats
@@ -107,11 +108,15 @@ def test_the_gradient_is_that_of_what_the_head_answers() -> None:
     shapes = {"k": (5,), "a": (5,), "q": (5, 3), "W": (5, 3)}
     weights = {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
     procedures = Ragged(offsets_of(coded.sum(axis=1)), np.nonzero(coded)[1])
-    found = fit_head.gradient(weights, eta, procedures)
+    asked = Ragged.from_lists([[1], [0, 2], [2], [0, 1, 3], [3], [2, 1], [0]])
+    weights["E"] = rng.normal(size=(4, 3)).astype(np.float32)
+    found = fit_head.gradient(weights, eta, procedures, asked)
+    assert found.keys() == weights.keys()
 
     def surprise(name: str, step: Floats) -> float:
         moved = weights | {name: weights[name] + step}
-        p = 1 / (1 + np.exp(-fit_head.Head.of({f"head_{of}": array for of, array in moved.items()}).own(eta)))
+        head = fit_head.Head.of({f"head_{of}": array for of, array in moved.items()})
+        p = 1 / (1 + np.exp(-head.own(eta, told=told(moved["E"], asked))))
         return -float(np.log(np.where(coded, p, 1 - p)).sum())
 
     for name, slopes in found.items():

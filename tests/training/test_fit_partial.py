@@ -11,7 +11,7 @@ import pytest
 from dx2px.cohort import Cohort, Ragged
 from dx2px.scoring.calibration_record import from_record, to_record
 from dx2px.scoring.evidence import EvidenceLayout
-from dx2px.scoring.head import COMPLETION, PARTIAL
+from dx2px.scoring.head import COMPLETION, PARTIAL, Head
 from dx2px.scoring.segments import Floats
 from dx2px.training.fit_completion import some_coded
 from dx2px.training.fit_correction import fit_correction
@@ -45,9 +45,11 @@ def right_about_whole_stays(rows: Ragged) -> Floats:
 
 def test_from_one_to_all_diagnoses_are_asked_and_every_procedure_is_to_be_found() -> None:
     cohort = stays(4000)
-    shown = some_diagnoses(None)(cohort, np.random.default_rng(0))
+    shown = some_diagnoses(None)(cohort, np.random.default_rng(1))
     two = cohort.diagnoses.lengths == 2
-    assert np.bincount(shown.number[two]).tolist() == pytest.approx([0, 1500, 1500], abs=150)
+    one = 3000 * np.log(2) / np.log(3)
+    assert np.bincount(shown.known.lengths[two]).tolist() == pytest.approx([0, one, 3000 - one], abs=150)
+    assert shown.known == shown.rows
     assert shown.left == cohort.procedures
     assert not shown.coded.values.size
 
@@ -67,13 +69,14 @@ def test_what_a_question_leaves_out_counts_as_possible() -> None:
     partial = fit_correction(SIGMOID, some_diagnoses(None), PARTIAL, learned, learned)
     stage = replace(SIGMOID, partial=partial, partial_thresholds=SIGMOID.thresholds)
     asked = right_about_whole_stays(Ragged.from_lists([[0], [0, 1]]))
-    p = stage.of_question(asked, np.array([1, 2]))
-    dialysis = 0.75 / 4 * SHARE / (0.25 + 0.75 / 4)  # with both, half are asked with one
+    p = stage.of_question(asked, Ragged.from_lists([[0], [0, 1]]))
+    hidden = 0.75 / 2 * np.log(2) / np.log(3)  # with both, this share is asked with heart failure alone
+    dialysis = hidden * SHARE / (0.25 + hidden)
     assert p[0, DIALYSIS] == pytest.approx(dialysis, abs=0.12)
     assert p[1, [ECHO, DIALYSIS]] == pytest.approx([SHARE, SHARE], abs=0.02)
     assert stage.probability(asked)[0, DIALYSIS] == pytest.approx(1 - SHARE)
     coded = np.array([[-np.inf, 1.0, 0.0]])
-    np.testing.assert_array_equal(stage.of_question(coded, np.array([1])), stage.probability(coded))
+    np.testing.assert_array_equal(stage.of_question(coded, Ragged.of_one([0])), stage.probability(coded))
     assert stage.threshold(0.9, question=True) == stage.threshold(0.9)
 
 
@@ -92,6 +95,34 @@ def test_it_comes_back_from_a_record_with_its_thresholds() -> None:
             from_record(record | {name: broken}, {})
     with pytest.raises(ValueError, match="partial"):
         from_record({name: one for name, one in record.items() if name != "partial_thresholds"}, {})
+
+
+def alike(number: int) -> Cohort:
+    """A lone diagnosis 4280 or 5856, with an echo in one of ten stays or in nine."""
+    rng = np.random.default_rng(0)
+    decisive = rng.random(number) < 0.5
+    echo = rng.random(number) < np.where(decisive, 0.9, 0.1)
+    diagnoses = [[KIDNEY if one else HEART] for one in decisive]
+    return Cohort.from_lists(diagnoses, [["icd9pcs:8872" if one else "icd9pcs:9904"] for one in echo])
+
+
+def test_the_head_is_told_which_diagnoses_are_asked() -> None:
+    cohort = alike(4000)
+    learned = (lambda rows: np.zeros((len(rows), 2), np.float32)), cohort  # says the same of both
+    zeros = np.zeros(2, np.float32)
+    stage = replace(SIGMOID, head=Head(zeros + 1, zeros, zeros[:, None], zeros[:, None], 1.0, 0.0))
+    partial = fit_correction(stage, some_diagnoses(None), PARTIAL, learned, learned, diagnoses=2)
+    both = replace(stage, partial=partial, partial_thresholds=stage.thresholds)
+    asked = Ragged.from_lists([[0], [1]])
+    p = both.of_question(np.zeros((2, 2)), asked)
+    assert p[:, cohort.procedure_vocabulary.get("icd9pcs:8872")] == pytest.approx([0.1, 0.9], abs=0.03)
+    again = from_record(to_record(both), both.arrays)
+    np.testing.assert_array_equal(again.of_question(np.zeros((2, 2)), asked), p)
+    arrays = {name: one for name, one in both.arrays.items() if name != "partial_E"}
+    first, second = from_record(to_record(both), arrays).of_question(np.zeros((2, 2)), asked)
+    np.testing.assert_array_equal(first, second)
+    with pytest.raises(ValueError, match="head"):
+        from_record(to_record(SIGMOID), {"partial_E": both.arrays["partial_E"]})
 
 
 def test_where_the_only_procedure_is_coded_nothing_is_asked() -> None:

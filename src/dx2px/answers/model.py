@@ -389,7 +389,7 @@ class Model:
             raise ModelError(
                 "This model has no calibration, so it cannot promise a coverage: train it again."
             )
-        likely = calibration.of_question(stay.scores[None], np.array([len(stay.codes)]))
+        likely = calibration.of_question(stay.scores[None], stay.asked)
         members = calibration.members(likely, coverage, question=True)[0] & np.isfinite(stay.scores)
         least = calibration.threshold(coverage, question=True)
         return results.Coverage(coverage, int(members.sum()), least), members

@@ -16,6 +16,7 @@ from dx2px.answers.mapping import map_codes
 from dx2px.answers.stay import Stay, merged
 from dx2px.codes import Kind, Notation, dotted
 from dx2px.errors import InputError, OtherVersionError, UnknownCodesError
+from dx2px.ragged import Ragged
 from dx2px.scoring.evidence import EvidenceLayout, layout_of
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def stay_of(model: Model, codes: str | Sequence[str], map_: bool, facts: Facts) 
     evidence = _evidence(model, layout, further, shares[len(used) :], about)
     scores = scorer.scores(rows)[0]
     rest = scorer, rows, place, vectors, mu, scores, model.files.calibration, mapping
-    return Stay(diagnoses, tuple(weight), evidence, *rest)
+    members = Ragged.of_one([index for found in used for index in found.members])
+    return Stay(diagnoses, tuple(weight), members, evidence, *rest)
 
 
 def asked_of(

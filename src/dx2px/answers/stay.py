@@ -34,6 +34,7 @@ class Stay:
 
     diagnoses: tuple[Diagnosis, ...]  # all
     codes: tuple[str, ...]  # those that count
+    asked: Ragged  # one row: the codes of the vocabulary that they are, or that stand in for them
     evidence: tuple[EvidenceRow, ...]  # all
     scorer: Scorer  # the model's own, or one for this stay's rows alone
     rows: Ragged  # one row: the codes and other evidence as that scorer's indices
@@ -62,8 +63,7 @@ class Stay:
     def _likely(self, chosen: NDArray[np.int64]) -> Sequence[float | None]:
         if self.calibration is None:
             return [None] * len(chosen)
-        number = np.array([len(self.codes)])
-        found = self.calibration.of_question(self.scores[None], number, chosen[None])
+        found = self.calibration.of_question(self.scores[None], self.asked, chosen[None])
         return cast(list[float], found[0].tolist())
 
     def _support(self, reasons: Sequence[Sequence[Reason]]) -> list[int | None]:

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.errors import InputError
+from dx2px.ragged import Ragged
 from dx2px.scoring.alternatives import Alternatives
 from dx2px.scoring.correction import Correction
 from dx2px.scoring.curve import Curve
@@ -72,9 +73,9 @@ class Calibration:
         return self._limited(lambda chosen: self._probability(eta, out, chosen), places)
 
     def of_question(
-        self, scores: NDArray[Any], diagnoses: NDArray[np.int64], places: NDArray[np.int64] | None = None
+        self, scores: NDArray[Any], asked: Ragged, places: NDArray[np.int64] | None = None
     ) -> Doubles:
-        """The same if the diagnoses that were asked, so many per stay (i,), may be a part of a stay's.
+        """The same if the diagnoses that were asked, one row per stay, may be a part of a stay's.
 
         Once procedures are coded, that says enough: completion is right for a part of the diagnoses, too.
         """
@@ -82,7 +83,7 @@ class Calibration:
         if partial is None or _out(scores) is not None:
             return self.probability(scores, places)
         z = self.log_odds(scores)
-        return self._limited(lambda chosen: sigmoid(partial(z, diagnoses, chosen)), places)
+        return self._limited(lambda chosen: sigmoid(partial(z, asked.lengths, chosen, asked)), places)
 
     def given_rest(self, scores: NDArray[Any], places: NDArray[np.int64] | None = None) -> Doubles:
         """The same if the coded procedures are all that a stay has, but for the one asked about; (i, p) or (i, l).
@@ -196,8 +197,8 @@ class Calibration:
         """The heads', as a model folder names them; none without a head."""
         found = {} if self.head is None else self.head.arrays()
         for correction, layout in ((self.completion, COMPLETION), (self.partial, PARTIAL)):
-            if correction is not None and correction.head is not None:
-                found |= correction.head.arrays(layout)
+            if correction is not None:
+                found |= correction.arrays(layout)
         return found if self.rest is None else found | self.rest.arrays
 
     def with_arrays(self, arrays: Mapping[str, Floats]) -> Calibration:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,14 @@ from numpy.typing import NDArray
 
 from dx2px.scoring.alternatives import Alternatives
 from dx2px.scoring.calibration import Calibration
-from dx2px.scoring.correction import Correction
+from dx2px.scoring.correction import ASKED, ASKED_LAYOUT, Correction
 from dx2px.scoring.curve import Curve
 from dx2px.scoring.head import COMPLETION, LAYOUT, PARTIAL, Head
 from dx2px.scoring.methods import Layout
 from dx2px.scoring.rest import REST, Rest
 from dx2px.scoring.segments import Doubles
 
-LAYOUTS = (LAYOUT, COMPLETION, PARTIAL, REST)  # the arrays that a calibration may have
+LAYOUTS = (LAYOUT, COMPLETION, PARTIAL, ASKED_LAYOUT, REST)  # the arrays that a calibration may have
 _LARGEST, _STEEPEST = (
     1e50,
     1e150,
@@ -76,7 +77,7 @@ def from_record(record: Mapping[str, Any], arrays: Arrays) -> Calibration:
         Alternatives.from_list(record.get("alternatives", []), 0 if head is None else len(head.k)),
         _correction(record, "completion", arrays, COMPLETION),
         _rest(record, arrays),
-        _correction(record, "partial", arrays, PARTIAL),
+        _partial(record, arrays),
         _thresholds(record["partial_thresholds"], coverages) if "partial" in record else np.empty(0),
     )
 
@@ -103,6 +104,15 @@ def _correction(record: Mapping[str, Any], name: str, arrays: Arrays, layout: La
     plain, final = own[: len(own) - last], own[len(own) - last :]
     tilt = plain[3] if len(plain) == 4 else 0.0
     return Correction(plain[0], plain[1], plain[2], tilt, _fitted(arrays, final, layout) if last else None)
+
+
+def _partial(record: Mapping[str, Any], arrays: Arrays) -> Correction | None:
+    found = _correction(record, "partial", arrays, PARTIAL)
+    if ASKED not in arrays:
+        return found
+    if found is None or found.head is None:
+        raise ValueError("what diagnoses tell a head needs the head")
+    return replace(found, E=arrays[ASKED])
 
 
 def _rest(record: Mapping[str, Any], arrays: Arrays) -> Rest | None:

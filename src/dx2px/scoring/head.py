@@ -3,12 +3,12 @@
 One curve for all procedures is right on average and wrong procedure by procedure. For the pooled log odds η of a stay:
 
     r_p = √σ(η_p)                         over all procedures of the stay
-    z_p = k_p η_p + a_p + q_p · tanh(Wᵀ r)
+    z_p = k_p η_p + a_p + q_p · tanh(Wᵀ r + e)
     probability_p = σ(w z_p + c)
 
-The factors tanh(Wᵀ r) know the other procedures that a stay may have. So two procedures that exclude each other can
-share what one of them would have alone. With k = 1 and a = q = 0 this is the pooled stage. `dx2px.training.fit_head`
-fits it.
+The factors tanh(…) know the other procedures that a stay may have. So two procedures that exclude each other can
+share what one of them would have alone. e is 0, but where a head is told more of its stay (`dx2px.scoring.correction`).
+With k = 1 and a = q = 0 this is the pooled stage. `dx2px.training.fit_head` fits it.
 
 Axes: i stays, p procedures, l procedures asked for, f factors.
 """
@@ -78,13 +78,23 @@ class Head:
         """As a model folder names them."""
         return dict(zip(layout, (self.k, self.a, self.q, self.W), strict=True))
 
-    def log_odds(self, eta: NDArray[Any], places: NDArray[np.int64] | None = None) -> Doubles:
-        """w z + c, from the pooled log odds of all procedures, (i, p); with `places` (i, l), of these only."""
-        return np.clip(self.slope * self.own(eta, places) + self.shift, -_MOST, _MOST)
+    def log_odds(
+        self, eta: NDArray[Any], places: NDArray[np.int64] | None = None, told: Floats | None = None
+    ) -> Doubles:
+        """w z + c, from the pooled log odds of all procedures, (i, p); with `places` (i, l), of these only.
 
-    def own(self, eta: NDArray[Any], places: NDArray[np.int64] | None = None) -> Doubles:
+        `told` is e of the module's text, (i, f).
+        """
+        return np.clip(self.slope * self.own(eta, places, told) + self.shift, -_MOST, _MOST)
+
+    def own(
+        self, eta: NDArray[Any], places: NDArray[np.int64] | None = None, told: Floats | None = None
+    ) -> Doubles:
         """z of the module's text, (i, p) or (i, l). The same sums in the same order, whatever stays and places."""
-        turned = np.tanh(roots(eta) @ self._factor) @ self._loadings  # (i, p)
+        factors = roots(eta) @ self._factor  # (i, f)
+        if told is not None:
+            factors = factors + told
+        turned = np.tanh(factors) @ self._loadings  # (i, p)
         if places is None:
             z: Doubles = eta * self.k
             z += self.a

@@ -30,7 +30,7 @@ from dx2px.scoring.evidence import Evidence, EvidenceLayout, layout_of
 from dx2px.scoring.head import COMPLETION, PARTIAL
 from dx2px.scoring.points import MOST_PAIRS, evenly_spread, scored_pairs
 from dx2px.scoring.scorer import Scorer
-from dx2px.scoring.segments import Doubles
+from dx2px.scoring.segments import Doubles, Floats
 from dx2px.training.fit_alternatives import fit_alternatives
 from dx2px.training.fit_calibration import conformal_thresholds, fit_calibration
 from dx2px.training.fit_completion import some_coded
@@ -41,6 +41,7 @@ from dx2px.training.fit_rest import fit_rest
 from dx2px.training.fit_shifts import with_shifts
 from dx2px.training.recommender import Recommender
 
+QUESTIONS = 2  # that each training stay is asked, with other diagnoses each time
 Pairs = tuple[Doubles, NDArray[np.bool_]]  # scores of stays, and what was coded, both (i, p)
 
 
@@ -48,7 +49,11 @@ def calibrated(method: Recommender, scorer: Scorer, lessons: Cohort, held_out: C
     """The calibration of a method: `lessons` are stays that it learned from, `held_out` others."""
     layout, generator = layout_of(scorer), torch.Generator().manual_seed(0)
     lessons = lessons.subset(fitting_stays(len(lessons.procedure_vocabulary), len(lessons)))
-    blurred = method.blurred_scores(_mixed_rows(layout, lessons), generator)
+
+    def blurred(rows: Ragged) -> Floats:
+        return method.blurred_scores(rows, generator)
+
+    mixed = blurred(_mixed_rows(layout, lessons))
     tests = method.tests() or [(scorer, held_out)]
     ways = [
         _joined([_scored(one, stays, way) for one, stays in tests])
@@ -56,21 +61,22 @@ def calibrated(method: Recommender, scorer: Scorer, lessons: Cohort, held_out: C
     ]
     both = _spread(_joined(ways))
     stage = fit_calibration(*both)
-    eta = pooled_log_odds(stage, blurred)
+    eta = pooled_log_odds(stage, mixed)
     if method.tests():
         stage = with_shifts(stage, both, half=method.half)
     else:
         stage = with_head(stage, (eta, lessons.procedures), both, half=method.half)
     if stage.head is not None:  # pooled probabilities know too little to tell what excludes what
         stage = replace(stage, alternatives=fit_alternatives(stage.head, eta, lessons.procedures))
-    every_other = lessons.subset(np.arange(0, len(lessons), 2))
-    learned = (lambda rows: method.blurred_scores(rows, generator)), every_other
-    known = scorer.scores, held_out
+
+    known, learned = (scorer.scores, held_out), (blurred, lessons.subset(np.arange(0, len(lessons), 2)))
     if layout is not None:
         completion = fit_correction(stage, some_coded(layout), COMPLETION, learned, known, half=method.half)
         stage = replace(stage, completion=completion)
         stage = replace(stage, rest=fit_rest(stage, layout, learned, known, half=method.half))
-    partial = fit_correction(stage, some_diagnoses(layout), PARTIAL, learned, known, half=method.half)
+    asked = blurred, lessons.subset(np.tile(np.arange(len(lessons)), QUESTIONS))
+    size, show = len(lessons.diagnosis_vocabulary), some_diagnoses(layout)
+    partial = fit_correction(stage, show, PARTIAL, asked, known, diagnoses=size, half=method.half)
     stage = replace(stage, partial=partial)
     found = [conformal_thresholds(stage.probability(s), coded, stage.coverages) for s, coded in ways]
     return replace(
@@ -109,4 +115,4 @@ def _question_thresholds(stage: Calibration, scorer: Scorer, stays: Cohort) -> D
     some = stays.subset(evenly_spread(len(stays), len(stays.procedure_vocabulary), MOST_PAIRS))
     shown = some_diagnoses(layout_of(scorer))(some, np.random.default_rng(2))
     s, coded = scored_pairs(scorer.scores, shown.rows, shown.left)
-    return conformal_thresholds(stage.of_question(s, shown.number), coded, stage.coverages)
+    return conformal_thresholds(stage.of_question(s, shown.known), coded, stage.coverages)

@@ -20,12 +20,13 @@ def some_coded(layout: EvidenceLayout) -> Show:
     def show(stays: Cohort, rng: np.random.Generator) -> Shown:
         coded, left = shown_and_left(stays.procedures, rng)
         rows = layout.rows(stays.diagnoses, known_of(layout, stays).with_coded(coded))
-        return Shown(rows, coded.lengths, coded, left)
+        return Shown(rows, coded, coded, left)
 
     return show
 
 
 def shown_and_left(procedures: Ragged, rng: np.random.Generator) -> tuple[Ragged, Ragged]:
     """Of each stay a random number of its procedures, from one to all, and the others."""
-    mixed, first = shuffled(procedures, rng)
+    number = 1 + np.floor(rng.random(len(procedures)) * procedures.lengths).astype(np.int64)
+    mixed, first = shuffled(procedures, number, rng)
     return mixed.filtered(first), mixed.filtered(~first)

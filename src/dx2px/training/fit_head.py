@@ -18,18 +18,20 @@ from numpy.typing import NDArray
 
 from dx2px.cohort import Ragged
 from dx2px.scoring.calibration import Calibration, sigmoid
+from dx2px.scoring.correction import told
 from dx2px.scoring.folder import halved
 from dx2px.scoring.head import LAYOUT, Head, roots, single_sigmoid
 from dx2px.scoring.methods import Layout
 from dx2px.scoring.metrics import BATCH
 from dx2px.scoring.points import evenly_spread
-from dx2px.scoring.segments import Doubles, Floats
+from dx2px.scoring.segments import Doubles, Floats, uniform
 from dx2px.training.descent import Weights, descend
 from dx2px.training.fit_calibration import conformal_thresholds, log_loss, slope_and_shift
 
 MOST_PAIRS = 50_000_000  # of training stay and procedure; with more, evenly spread stays are used
 FACTORS, STEPS = 32, 1200
 _RIDGE = {"k": (5.0, 1.0), "a": (0.5, 0.0), "q": (5.0, 0.0)}
+_RIDGE_TOLD = _RIDGE | {"E": (0.5, 0.0)}
 _SPREAD = 0.3  # deviation of W at the start
 
 
@@ -74,16 +76,30 @@ def pooled_log_odds(pooled: Calibration, scores: Floats) -> Floats:
 
 
 def fit_head(
-    eta: Floats, procedures: Ragged, *, steps: int = STEPS, layout: Layout = LAYOUT, seed: int = 0
+    eta: Floats,
+    procedures: Ragged,
+    *,
+    steps: int = STEPS,
+    layout: Layout = LAYOUT,
+    asked: Ragged | None = None,
+    diagnoses: int = 0,
+    seed: int = 0,
 ) -> dict[str, Floats]:
-    """The head's arrays, from the pooled log odds of stays and their procedures."""
+    """The head's arrays, from the pooled log odds of stays and their procedures.
+
+    With the diagnoses that are `asked`, of so many in the vocabulary, also what each of them tells the head.
+    """
     generator = torch.Generator().manual_seed(seed)
 
     def of_some(weights: Weights, rows: NDArray[np.int64]) -> Weights:
-        return gradient(weights, eta[rows], procedures.take(rows))
+        known = None if asked is None else asked.take(rows)
+        return gradient(weights, eta[rows], procedures.take(rows), known)
 
-    found = descend(_start(eta.shape[1], generator), of_some, _RIDGE, len(eta), steps, generator)
-    return dict(zip(layout, (found[name] for name in "kaqW"), strict=True))
+    start, ridge = _start(eta.shape[1], generator), _RIDGE
+    if asked is not None:
+        start, ridge = {**start, "E": np.zeros((diagnoses, FACTORS), np.float32)}, _RIDGE_TOLD
+    found = descend(start, of_some, ridge, len(eta), steps, generator)
+    return dict(zip(layout, (found[name] for name in start), strict=True))
 
 
 def _start(procedures: int, generator: torch.Generator) -> Weights:
@@ -96,10 +112,13 @@ def _start(procedures: int, generator: torch.Generator) -> Weights:
     }
 
 
-def gradient(weights: Weights, eta: Floats, procedures: Ragged) -> Weights:
+def gradient(weights: Weights, eta: Floats, procedures: Ragged, asked: Ragged | None = None) -> Weights:
     """Of the cross-entropy over all procedures of some stays, with z as in `dx2px.scoring.head`."""
     r = roots(eta)  # (i, p)
-    factors = np.tanh(r @ weights["W"])  # (i, f)
+    factors: Floats = r @ weights["W"]  # (i, f)
+    if (known := told(weights.get("E"), asked)) is not None:
+        factors += known
+    np.tanh(factors, out=factors)
     wrong = factors @ weights["q"].T  # (i, p)
     wrong += weights["a"]
     wrong += weights["k"] * eta
@@ -107,4 +126,8 @@ def gradient(weights: Weights, eta: Floats, procedures: Ragged) -> Weights:
     wrong[procedures.row_of_entry, procedures.values] -= 1
     inner = (wrong @ weights["q"]) * (1 - factors * factors)  # (i, f)
     k = np.einsum("ip,ip->p", wrong, eta)
-    return {"k": k, "a": wrong.sum(axis=0), "q": wrong.T @ factors, "W": r.T @ inner}
+    found = {"k": k, "a": wrong.sum(axis=0), "q": wrong.T @ factors, "W": r.T @ inner}
+    if asked is not None:
+        found["E"] = np.zeros_like(weights["E"])
+        np.add.at(found["E"], asked.values, inner[asked.row_of_entry] * uniform(asked)[:, None])
+    return found

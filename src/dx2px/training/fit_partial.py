@@ -1,8 +1,9 @@
 """Fitting probabilities for a question: the diagnoses that are asked may be a part of those that the stay has.
 
 A method learns from whole stays, in which a diagnosis that is absent says something. Who asks with two diagnoses may
-have left out ten. So of each stay a random number of diagnoses is shown, from one to all. Every other one shows nothing
-else; the others show some of their facts, too.
+have left out ten. So of each stay a random number of diagnoses is shown, from one to all: one as often as two or three
+together, or four to seven, since people ask with few. Every other stay shows nothing else; the others show some of
+their facts, too.
 """
 
 from __future__ import annotations
@@ -24,13 +25,11 @@ def some_diagnoses(layout: EvidenceLayout | None) -> Show:
     """Shows stays with a random number of their diagnoses, none of their procedures, and perhaps some facts."""
 
     def show(stays: Cohort, rng: np.random.Generator) -> Shown:
-        mixed, first = shuffled(stays.diagnoses, rng)
-        asked, none = (
-            mixed.filtered(first),
-            stays.procedures.filtered(np.zeros(len(stays.procedures.values), bool)),
-        )
+        mixed, first = shuffled(stays.diagnoses, _few(stays.diagnoses.lengths, rng), rng)
+        asked = mixed.filtered(first)
+        none = stays.procedures.filtered(np.zeros(len(stays.procedures.values), bool))
         rows = asked if layout is None else part_of(layout, stays, asked, _drawn(len(stays), rng))
-        return Shown(rows, asked.lengths, none, stays.procedures)
+        return Shown(rows, asked, none, stays.procedures)
 
     return show
 
@@ -44,6 +43,12 @@ def part_of(layout: EvidenceLayout, stays: Cohort, asked: Ragged, told: NDArray[
     hidden = ~told
     hidden[:, _PRINCIPAL] |= ~_among(known.facts[:, _PRINCIPAL], asked)
     return layout.rows(asked, known.without(hidden))
+
+
+def _few(most: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """For each stay a number from 1 to `most`; its logarithm is spread evenly."""
+    drawn = np.floor(np.exp(rng.random(len(most)) * np.log(most + 1))).astype(np.int64)
+    return np.clip(drawn, 1, most)
 
 
 def _drawn(stays: int, rng: np.random.Generator) -> NDArray[np.bool_]:
