@@ -75,9 +75,10 @@ luo2019: $(READY) ## Table 1 of the paper on MIMIC-III, for those who have it (h
 confirm: $(READY) ## Confirm this version on stays that chose nothing: once per version (minutes); DATA=…
 	$(BIN)/python studies/confirm.py --data $(DATA)
 
-# The recipes say why the two corrections. The maps of procedures are CMS's, and not in this repository.
+# The recipes say why the three corrections. The maps of procedures are CMS's, and not in this repository.
 NHDS = prepare nhds $(DATA)/nhds2010/NHDS10.sample.txt.bz2 --min-count 20 \
-	--correct icd9pcs:48.1=icd9pcs:04.81 --correct icd9pcs:06.6=icd9pcs:00.66
+	--correct icd9pcs:48.1=icd9pcs:04.81 --correct icd9pcs:06.6=icd9pcs:00.66 \
+	--correct "icd9pcs:81.52=icd9pcs:81.62 with icd9pcs:81.0* or icd9pcs:81.3*"
 
 build/nhds2010.parquet: $(READY)
 	@mkdir -p build

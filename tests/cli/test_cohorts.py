@@ -110,6 +110,9 @@ def test_corrections_are_counted_and_a_bad_one_is_one_sentence(own: Path, tmp_pa
     assert "entries corrected (--correct)" in done.stdout
     assert "instead of 39.95 (Hemodialysis)" in done.stderr
     assert "Warning: The correction icd9pcs:481=icd9pcs:0481 changed nothing" in done.stderr
+    beside = "icd9pcs:39.95=icd9pcs:38.93 with icd9cm:428*"
+    counts = json.loads(dx2px(*words, beside, "--json").stdout)
+    assert (counts["corrected"], counts["corrected_stays"]) == (1, 1)
     done = dx2px(*words, "icd9pcs:39.95=icd9cm:428.0")
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1

@@ -191,14 +191,19 @@ def test_awkward_text_gives_the_same_files_everywhere(warehouses: list[Warehouse
 
 
 def test_corrections_give_the_same_files_everywhere(warehouses: list[Warehouse], tmp_path: Path) -> None:
-    options = {"corrections": {"icd9cm:V5867": "icd9cm:4280", "icd9pcs:3995": "icd9pcs:3893"}}
+    beside = "icd9pcs:3893 with icd9cm:0389 or icd9cm:V58*"  # V58.67 as it was read
+    options = {"corrections": {"icd9cm:V5867": "icd9cm:4280", "icd9pcs:3995": beside}}
     plain = run("mimic4", as_files(AWKWARD, tmp_path / "csv"), tmp_path / "plain")
     prepared = everywhere(warehouses, "mimic4", AWKWARD, tmp_path, options=options)
     assert lists(prepared)["B"] == (["icd9cm:4280"], ["icd9pcs:3893"])
     assert {row["stay_id"]: row["principal"] for row in pq.read_table(prepared.path).to_pylist()}[
         "B"
     ] == "icd9cm:4280"
-    assert (prepared.counts.corrected, prepared.counts.repeated) == (9, plain.counts.repeated + 1)
+    changed = [stay for stay, (_, procedures) in lists(prepared).items() if procedures == ["icd9pcs:3893"]]
+    assert changed == ["9", "B", "10", "visit f"]
+    counts = prepared.counts
+    assert (counts.corrected, counts.corrected_stays) == (5, 4)
+    assert counts.repeated == plain.counts.repeated + 1
     assert prepared.counts.rejected == plain.counts.rejected
     files = run("mimic4", tmp_path / "csv", tmp_path / "files", options=options)
     assert files.path.read_bytes() == prepared.path.read_bytes()

@@ -66,7 +66,9 @@ def prepare(
     correct: Annotated[
         list[str] | None,
         typer.Option(
-            help="Read a code as another one, as in icd9pcs:48.1=icd9pcs:04.81. May be repeated.",
+            help="Read a code as another one, as in icd9pcs:48.1=icd9pcs:04.81; with a condition, only in stays "
+            "that also have a code that matches: 'icd9pcs:81.52=icd9pcs:81.62 with icd9pcs:81.0* or icd9pcs:81.3*'. "
+            "May be repeated.",
             metavar="CODE=CODE",
         ),
     ] = None,
@@ -331,6 +333,7 @@ def _show_prepared(prepared: Prepared, as_json: bool) -> None:
             ("  in the cohort", counts.kept),
             ("entries repaired (numbers turned back into codes)", counts.repaired),
             ("entries corrected (--correct)", counts.corrected),
+            ("stays with a corrected entry", counts.corrected_stays),
             ("entries with a code that is in no ICD list (kept)", counts.unlisted),
             ("stays read", counts.stays_read),
             ("stays with both kinds of code", counts.stays_with_both_kinds),

@@ -21,6 +21,7 @@ class Counts:
     entries_used: int
     repaired: int
     corrected: int
+    corrected_stays: int
     unlisted: int
     other_version: int
     combined: int

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dx2px.cohort.context import CONTEXT
+from dx2px.cohort.corrections import Correction
 from dx2px.cohort.engines import Engine
 from dx2px.cohort.engines.engine import BATCH_ROWS
 from dx2px.cohort.verdicts import MISSING_CODE, MISSING_KIND, MISSING_STAY, NOT_ICD_VOCABULARY, Verdict
@@ -23,7 +24,10 @@ LAST = 2**62  # the place of a code without a position: after all others
 
 @dataclass(frozen=True)
 class Judged:
-    """Entries with their verdict: `code_id` is an index into `codes`; `reason` is null for usable entries."""
+    """Entries with their verdict: `code_id` is an index into `codes`; `reason` is null for usable entries.
+
+    `correction` is the number of the correction that gave the code, -1 if there was none.
+    """
 
     entries: Any
     codes: tuple[str, ...]
@@ -38,10 +42,24 @@ class Judged:
         """Entries that cannot be used."""
         return self.entries.filter(self.entries.reason.notnull())
 
+    @property
+    def corrected(self) -> Any:
+        """Entries whose code was corrected; maps may have rejected the new code."""
+        return known(self.entries.filter(self.entries.correction >= 0))
 
-def verdict_table(verdicts: tuple[Verdict, ...], codes: tuple[str, ...]) -> pa.Table:
+
+def known(entries: Any) -> Any:
+    """The entries that are in a stay and not refused by the source."""
+    found = entries.filter(entries.stay.notnull())
+    return found.filter(found.refused.isnull()) if "refused" in entries.columns else found
+
+
+def verdict_table(
+    verdicts: tuple[Verdict, ...], codes: tuple[str, ...], corrections: Sequence[Correction] = ()
+) -> pa.Table:
     """The verdicts as a table for the engine to join with; without nulls, which not every engine accepts."""
     place = {code: number for number, code in enumerate(codes)}
+    rule = {one.read: number for number, one in enumerate(corrections)}
     return pa.table(
         {
             "kind": pa.array([v.written.kind for v in verdicts], pa.string()),
@@ -49,13 +67,16 @@ def verdict_table(verdicts: tuple[Verdict, ...], codes: tuple[str, ...]) -> pa.T
             "code": pa.array([v.written.text for v in verdicts], pa.string()),
             "code_id": pa.array([place.get(v.code or "", -1) for v in verdicts], pa.int64()),
             "verdict": pa.array([v.reason or "" for v in verdicts], pa.string()),
+            "correction": pa.array([rule.get(v.corrected_from or "", -1) for v in verdicts], pa.int64()),
+            "met": pa.array([int(v.met) for v in verdicts], pa.int64()),
         }
     )
 
 
 def apply_verdicts(entries: Any, verdicts: Any, codes: tuple[str, ...]) -> Judged:
     """Join each entry with the verdict on its code text; `verdicts` is the `verdict_table`, lent to the engine."""
-    joined = entries.left_join(verdicts, ["kind", "version", "code"])
+    conditions = ["met"] if "met" in entries.columns else []
+    joined = entries.left_join(verdicts, ["kind", "version", "code", *conditions])
     refused = [(joined.refused.notnull(), joined.refused)] if "refused" in joined.columns else []
     reason = ibis.cases(
         *refused,
@@ -65,7 +86,9 @@ def apply_verdicts(entries: Any, verdicts: Any, codes: tuple[str, ...]) -> Judge
         (joined.version.isnull(), NOT_ICD_VOCABULARY),
         else_=joined.verdict.nullif(""),
     )
-    columns = [name for name in joined.columns if not name.endswith("_right") and name != "verdict"]
+    columns = [
+        name for name in joined.columns if not name.endswith("_right") and name not in ("verdict", "met")
+    ]
     return Judged(joined.select(*columns, reason=reason), codes)
 
 

@@ -16,8 +16,17 @@ import pyarrow as pa
 from dx2px.codes import Kind
 from dx2px.cohort import assembly
 from dx2px.cohort.accounting import Counts, Prepared
+from dx2px.cohort.conditions import mark_entries
 from dx2px.cohort.context import CONTEXT
-from dx2px.cohort.corrections import check_corrections, correct, unused_corrections
+from dx2px.cohort.corrections import (
+    Correction,
+    Done,
+    Met,
+    check_corrections,
+    correct,
+    correction_notes,
+    unused_corrections,
+)
 from dx2px.cohort.counting_writer import CountingWriter
 from dx2px.cohort.engines import Engine, open_engine
 from dx2px.cohort.file import CohortWriter, beside
@@ -100,7 +109,8 @@ def prepare(
     threshold = Threshold(min_count, repeat_min_count)
     limits = Limits(max_rejected, strict)
     options = options or SourceOptions()
-    options = replace(options, corrections=check_corrections(options.corrections))
+    corrections = check_corrections(options.corrections)
+    options = replace(options, corrections={one.read: one.value for one in corrections})
     maps = read_maps(options)
     extract_entries = source(source_name)
     with tempfile.TemporaryDirectory(prefix="dx2px-") as folder:
@@ -112,7 +122,9 @@ def prepare(
                 extract = extract_entries(tables, options)
                 for written in outputs:
                     _check_not_read(tables, written)
-                job = _Job(source_name, Path(out), threshold, options, limits, say, opened, tables, maps)
+                job = _Job(
+                    source_name, Path(out), threshold, options, corrections, limits, say, opened, tables, maps
+                )
                 return job.run(extract)
         finally:
             opened.close()
@@ -140,6 +152,7 @@ class _Job:
     out: Path
     threshold: Threshold
     options: SourceOptions
+    corrections: tuple[Correction, ...]
     limits: Limits
     say: Say
     engine: Engine
@@ -150,19 +163,24 @@ class _Job:
         self.limits.check_lines(self.tables.staged)
         self.say("judging codes")
         entries, verdicts, warnings = self._judge(extract)
-        verdicts = correct(verdicts, self.options.corrections)
-        warnings += unused_corrections(verdicts, self.options.corrections)
+        read = verdicts.items
+        met: Met = {}
+        if any(one.beside for one in self.corrections):
+            entries, met = mark_entries(self.engine, entries, verdicts, self.corrections)
+        verdicts = correct(verdicts, self.corrections, met)
         translation: Translation = {}
         if self.maps is not None:
             verdicts, translation = translate(verdicts, self.maps)
         codes = tuple(
             sorted({verdict.code for verdict in verdicts.items if verdict.code}.union(*translation.values()))
         )
-        lent = self.engine.lend(assembly.verdict_table(verdicts.items, codes))
+        lent = self.engine.lend(assembly.verdict_table(verdicts.items, codes, self.corrections))
         judged = assembly.apply_verdicts(entries, lent, codes)
         judged = replace(judged, entries=self.engine.keep("judged", judged.entries))
         found = count_reasons(self.engine, judged)
         rejected, usable = self._reasons(found)
+        done = self._corrected(judged)
+        warnings += unused_corrections(self.corrections, done, read)
         warnings += self.limits.check_entries(rejected, usable)
         self.say("building stays")
         chosen = self._choose(judged, translation)
@@ -176,7 +194,7 @@ class _Job:
                 stays = assembly.gather(chosen.kept, principals, *context)
                 for batch in assembly.stay_batches(self.engine, stays, judged.codes):
                     sink.add(batch)
-                counts = self._counts(extract, judged, chosen, rejected, usable, verdicts, sink)
+                counts = self._counts(extract, judged, chosen, rejected, usable, verdicts, done, sink)
                 check_not_empty(counts, self.threshold.min_count)
                 writer.describe(self._provenance(counts))
         if sink.shared_stays:
@@ -185,7 +203,8 @@ class _Job:
                 "the first in text order is kept.",
             )
         guesses = read_as(self.tables.staged, always=self.source == "table")
-        notes = (*extract.notes, *guesses, *verdicts.notes, *unended(self.tables.staged))
+        corrected = correction_notes(self.corrections, done)
+        notes = (*extract.notes, *guesses, *verdicts.notes, *corrected, *unended(self.tables.staged))
         return Prepared(self.out, rejects_path, counts, notes, warnings)
 
     def _choose(self, judged: assembly.Judged, translation: Translation) -> _Chosen:
@@ -211,6 +230,7 @@ class _Job:
         rejected: dict[str, int],
         usable: int,
         verdicts: Verdicts,
+        done: Done,
         sink: CountingWriter,
     ) -> Counts:
         """What happened to every entry; the engine counts each step, the sink what was written."""
@@ -226,7 +246,8 @@ class _Job:
             rejected=rejected,
             entries_used=usable,
             repaired=verdicts.repaired_entries,
-            corrected=verdicts.corrected_entries,
+            corrected=sum(entries for entries, _ in done.values()),
+            corrected_stays=self.engine.value(judged.corrected.stay.nunique()) if done else 0,
             unlisted=verdicts.unlisted_entries,
             other_version=usable - wanted,
             combined=translated - wanted,
@@ -263,15 +284,25 @@ class _Job:
 
     def _texts(self, entries: Any) -> list[Written]:
         """The distinct code texts, each with its number of entries that have a stay and so may be used."""
-        known = entries.filter(entries.code.notnull() & entries.kind.notnull() & entries.stay.notnull())
-        if "refused" in entries.columns:
-            known = known.filter(known.refused.isnull())
+        known = assembly.known(entries)
+        known = known.filter(known.code.notnull() & known.kind.notnull())
         table = self.engine.fetch(known.group_by("kind", "version", "code").agg(entries=known.count()))
         order = [(name, "ascending") for name in ("kind", "code", "version")]
         return [
             Written(row["kind"], row["version"], row["code"], row["entries"])
             for row in table.sort_by(order).to_pylist()
         ]
+
+    def _corrected(self, judged: assembly.Judged) -> Done:
+        """The entries and the stays that each correction changed."""
+        if not self.corrections:
+            return {}
+        changed = judged.corrected
+        found = changed.group_by("correction").agg(entries=changed.count(), stays=changed.stay.nunique())
+        return {
+            self.corrections[row["correction"]].read: (row["entries"], row["stays"])
+            for row in self.engine.fetch(found).to_pylist()
+        }
 
     def _reasons(self, found: Found) -> tuple[dict[str, int], int]:
         """The number of rejected entries by reason, most frequent first, and the number of usable ones."""

@@ -57,6 +57,9 @@ def sentence(reason: str) -> str:
     return REASONS.get(reason) or explain(reason)
 
 
+Text = tuple[Kind, int | None, str]  # kind, ICD version, code text
+
+
 @dataclass(frozen=True)
 class Written:
     """A distinct code text in a source, and the number of entries that have it."""
@@ -66,12 +69,17 @@ class Written:
     text: str
     entries: int
 
+    @property
+    def key(self) -> Text:
+        return self.kind, self.version, self.text
+
 
 @dataclass(frozen=True)
 class Verdict:
     """The canonical code of a text, or the reason why it was rejected.
 
-    `corrected_from` is the code that the text stands for, if the user asked to read that code as another one.
+    `corrected_from` is the code that the text stands for, if the user asked to read that code as another one. Where
+    that holds under a condition, the verdict is on the entries that meet it (`met`), and another one on the rest.
     """
 
     written: Written
@@ -79,6 +87,7 @@ class Verdict:
     reason: str | None = None
     repaired: bool = False
     corrected_from: str | None = None
+    met: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,11 +101,6 @@ class Verdicts:
     def repaired_entries(self) -> int:
         """The number of entries whose text was turned back into a code."""
         return sum(v.written.entries for v in self.items if v.repaired)
-
-    @property
-    def corrected_entries(self) -> int:
-        """The number of entries whose code the user corrected."""
-        return sum(v.written.entries for v in self.items if v.corrected_from)
 
     @property
     def unlisted_entries(self) -> int:

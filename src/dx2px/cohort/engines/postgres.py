@@ -70,6 +70,10 @@ class Postgres(Engine):
 
     one_snapshot = True
 
+    def __init__(self, connection: Any, place: str) -> None:
+        super().__init__(connection, place)
+        self.lent = 0  # tables; each has its own setting, since queries read them when they run
+
     @property
     def default_schema(self) -> str:
         name: str | None = self.connection.current_database
@@ -91,14 +95,16 @@ class Postgres(Engine):
         return self.connection.sql(query, schema=ibis.schema(types))
 
     def lend(self, table: pa.Table) -> Any:
+        self.lent += 1
+        setting = f"{SETTING}{self.lent}"
         self.connection.con.execute(
-            "SELECT set_config(%s, %s, false)", (SETTING, json.dumps(table.to_pylist(), ensure_ascii=False))
+            "SELECT set_config(%s, %s, false)", (setting, json.dumps(table.to_pylist(), ensure_ascii=False))
         )
         schema = ibis.schema(table.schema)
         kinds = {name: "text" if kind.is_string() else "bigint" for name, kind in schema.items()}
         fields = ", ".join(f"CAST(item ->> '{name}' AS {kind}) AS {name}" for name, kind in kinds.items())
         query = (
-            f"SELECT {fields} FROM json_array_elements(CAST(current_setting('{SETTING}') AS json)) AS item"
+            f"SELECT {fields} FROM json_array_elements(CAST(current_setting('{setting}') AS json)) AS item"
         )
         return self.connection.sql(query, schema=schema)
 

@@ -43,7 +43,9 @@ class SourceOptions:
         answer_in: `icd10pcs` turns ICD-9-CM procedures into families of ICD-10-PCS codes, by the `maps`.
         maps: The folder or file with CMS's maps of procedures (`gem_i9pcs.txt`, `gem_pcsi9.txt`, or a CSV).
         corrections: Codes to read as another code of the same system, such as `{"icd9pcs:481": "icd9pcs:0481"}` for
-            tables in which 04.81 lost its leading zero. Each one is reported with the number of its entries.
+            tables in which 04.81 lost its leading zero. With a condition, only in stays that also have another code
+            that matches: `{"icd9pcs:8152": "icd9pcs:8162 with icd9pcs:810* or icd9pcs:813*"}`. Each one is reported
+            with the numbers of its entries and stays.
     """
 
     icd: Icd | None = None
