@@ -88,7 +88,7 @@ FROM (
     ) AS `t3`
   ) AS `t4`
   WHERE
-    `t4`.`code` IS NOT NULL AND `t4`.`kind` IS NOT NULL AND `t4`.`stay` IS NOT NULL
+    `t4`.`stay` IS NOT NULL AND `t4`.`code` IS NOT NULL AND `t4`.`kind` IS NOT NULL
 ) AS `t5`
 GROUP BY
   1,
@@ -113,6 +113,7 @@ FROM (
     `t7`.`version`,
     `t7`.`principal`,
     `t3`.`code_id`,
+    `t3`.`correction`,
     CASE
       WHEN `t7`.`stay` IS NULL
       THEN 'missing_stay'
@@ -220,6 +221,7 @@ FROM (
     `t7`.`version`,
     `t7`.`principal`,
     `t3`.`code_id`,
+    `t3`.`correction`,
     CASE
       WHEN `t7`.`stay` IS NULL
       THEN 'missing_stay'
@@ -331,6 +333,7 @@ WITH `t16` AS (
     `t15`.`version`,
     `t15`.`principal`,
     `t5`.`code_id`,
+    `t5`.`correction`,
     CASE
       WHEN `t15`.`stay` IS NULL
       THEN 'missing_stay'
@@ -843,6 +846,7 @@ WITH `t6` AS (
     `t8`.`version`,
     `t8`.`principal`,
     `t3`.`code_id`,
+    `t3`.`correction`,
     CASE
       WHEN `t8`.`stay` IS NULL
       THEN 'missing_stay'
