@@ -53,6 +53,7 @@ class Variant:
     facts: tuple[str, ...] = FACTS
     evidence: Evidence = "stay"
     withheld: Withholding = field(default_factory=Withholding)
+    levels: bool = True  # whether coded procedures also move the levels of the others
     ages: tuple[int, ...] | None = None  # None: those of the package
 
     def cohort(self, whole: Cohort) -> Cohort:
@@ -61,18 +62,19 @@ class Variant:
         return replace(whole, context=whole.context.select(list(self.facts)))
 
 
-DEFAULT = "+ coded procedures (the default)"
+ROWS, DEFAULT = "+ coded procedures as rows", "+ coded procedures (the default)"
 VARIANTS = {
     "diagnoses alone": Variant(evidence="codes"),
     "+ background": Variant(facts=(), withheld=Withholding(coded=0)),
     "+ principal diagnosis": Variant(facts=("principal",), withheld=Withholding(coded=0)),
     "+ age and sex": Variant(facts=("principal", "age", "sex"), withheld=Withholding(coded=0)),
     "+ admission": Variant(withheld=Withholding(coded=0)),
+    ROWS: Variant(levels=False),
+    "coded procedures without facts": Variant(facts=(), levels=False),
+    "nothing but single facts withheld": Variant(withheld=Withholding(alone=0), levels=False),
+    "age in decades": Variant(ages=AGES["decades"], levels=False),
+    "three bands of age": Variant(ages=AGES["three"], levels=False),
     DEFAULT: Variant(),
-    "coded procedures without facts": Variant(facts=()),
-    "nothing but single facts withheld": Variant(withheld=Withholding(alone=0)),
-    "age in decades": Variant(ages=AGES["decades"]),
-    "three bands of age": Variant(ages=AGES["three"]),
 }
 
 
@@ -80,7 +82,7 @@ def run(variant: Variant, whole: Cohort, fold: int, threads: int) -> Trained:
     """Train one variant."""
     model = CouplingConfig(evidence=variant.evidence, withheld=variant.withheld)
     split = SplitConfig(by="stay", fold=fold)
-    with _ages(variant.ages):
+    with _ages(variant.ages), nullcontext() if variant.levels else _without_levels():
         return learn(
             variant.cohort(whole),
             CouplingModel(CouplingTraining(model=model)),
@@ -95,6 +97,11 @@ def _ages(ages: tuple[int, ...] | None) -> AbstractContextManager[object]:
     if ages is None:
         return nullcontext()
     return patch.object(training_stays, "layout_for", lambda stays: replace(layout_for(stays), ages=ages))
+
+
+def _without_levels() -> AbstractContextManager[object]:
+    """Let coded procedures be rows of evidence and no more."""
+    return patch.object(CouplingModel, "_fitted_levels", lambda *_: None)
 
 
 def measured(trained: Trained, part: str) -> Record:

@@ -2,10 +2,14 @@
 
     c_i    = Σ_{d∈D_i} u_d / √|D_i|                    the stay's context
     h_d    = u_d ⊙ (1 + tanh(G c_i + g))               a row of evidence in this context
-    π(d,p) ∝ exp(h_d·v_p + s_d + b_p)                  over d ∈ D_i and all p; sums to 1
+    π(d,p) ∝ exp(h_d·v_p + s_d + b_p + l_p)            over d ∈ D_i and all p; sums to 1
+    l_p    = a_p + Σ_{r∈R_i} A_r·B_p                   what coded procedures do to p's level; 0 if none is coded
 
 D_i are the stay's rows of evidence: its diagnoses and, in a model that takes them, the other rows of
-`dx2px.scoring.evidence`. Procedures that are coded already are evidence, not questions: p runs over the others.
+`dx2px.scoring.evidence`. Procedures that are coded already, R_i, are evidence, not questions: p runs over the others.
+Each has a row, so it adds terms of its own, as a diagnosis does. But no sum of terms can say that two procedures
+exclude each other. So what is coded also moves the level of p (`dx2px.scoring.beside`): all terms of p alike, which
+leaves every row's share in p as it was. A model without evidence, or of an earlier version, has no l_p.
 
 π has the form of an entropic transport plan. All answers are sums over it: Σ_d π(d,p) ranks the procedures,
 Σ_p π(d,p) is the significance of a row, π(d,p) / Σ_d π(d,p) is its share in a procedure.
@@ -29,10 +33,10 @@ from numpy.typing import NDArray
 from dx2px.errors import InputError
 from dx2px.ragged import Index, Ragged
 from dx2px.scoring import segments
+from dx2px.scoring.beside import Coded, CodedLevels
 from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.scoring.segments import Arrays, Doubles, Floats, check_stays
 
-Coded = tuple[NDArray[np.int64], NDArray[np.int64]]  # places of stays, and procedures
 _NONE: Coded = (np.empty(0, np.int64), np.empty(0, np.int64))
 _BLOCK = 256  # stays scored at a time, so that their (n, p) arrays stay in the processor's cache
 
@@ -77,7 +81,7 @@ class _Asked:
 
 
 class CouplingScorer:
-    """Scores are log Σ_d exp(h_d·v_p + s_d) + b_p; significance and shares are sums over the same terms.
+    """Scores are log Σ_d exp(h_d·v_p + s_d) + b_p + l_p; significance and shares are sums over the same terms.
 
     A procedure that is coded already has the score −∞.
     """
@@ -88,6 +92,7 @@ class CouplingScorer:
         self.g, self.b = arrays["g"], arrays["b"]  # (m,) (p,)
         self._targets = segments.Factor(arrays["V"].T)  # (m, p)
         self._gates = segments.Factor(arrays["G"].T)  # (m, m)
+        self._levels = CodedLevels.of(arrays)
         self._last: _Asked | None = None
 
     @classmethod
@@ -105,8 +110,7 @@ class CouplingScorer:
             out = segments.by_block(diagnoses, _BLOCK, len(self.b), self._log_sums)
             coded = self._coded_in(diagnoses)
         out += self.b
-        if len(coded[0]):
-            out[coded] = -np.inf
+        self._settle(out, coded)
         return out  # (i, p)
 
     def significance(self, diagnoses: Ragged) -> Floats:
@@ -148,13 +152,19 @@ class CouplingScorer:
     def _coupling(self, asked: _Asked) -> Doubles:
         """exp(h_d·v_p + s_d), relative to its peak, times exp(peak + b_p), so that all of a stay sum to 1."""
         heights = asked.peaks.astype(np.float64) + self.b  # (i, p)
-        if len(asked.coded[0]):
-            heights[asked.coded] = -np.inf
+        self._settle(heights, asked.coded)
         heights -= heights.max(axis=1, keepdims=True)
         weights = np.exp(heights, out=heights)
         weights /= (weights * asked.sums()).sum(axis=1, keepdims=True)
         found: Doubles = asked.powers * asked.spread(weights)
         return found  # (n, p)
+
+    def _settle(self, heights: NDArray[Any], coded: Coded) -> None:
+        """Add l to the levels of the procedures, (i, p), and take out those that are coded; in place."""
+        if len(coded[0]):
+            if self._levels is not None:
+                self._levels.add(heights, coded)
+            heights[coded] = -np.inf
 
     def _coded_in(self, rows: Ragged) -> Coded:
         return _NONE if self.layout is None else self.layout.coded_in(rows)

@@ -213,6 +213,11 @@ declare(
                 "context_U": ("context", "dim"),
                 "context_s": ("context",),
             },
+            {  # `dx2px.scoring.coupling` says what these do once procedures are coded
+                "beside_a": ("procedure",),
+                "beside_A": ("procedure", "beside factor"),
+                "beside_B": ("procedure", "beside factor"),
+            },
         ),
     )
 )

@@ -4,8 +4,8 @@ With z'_p the log odds of a stay that is still being coded (`dx2px.scoring.corre
 
     y_p = k_p z'_p + a_p + Σ_{r∈R} A_r · B_p,  log odds slope · y_p + shift
 
-It is what an audit asks (`dx2px.answers.questions`). A_r · B_p says how much likelier, or less likely, p is beside r
-than the scores say. For a pair that excludes each other it is far below 0. `dx2px.training.fit_rest` fits the numbers.
+It is what an audit asks (`dx2px.answers.questions`). `dx2px.scoring.beside` has the sum; `dx2px.training.fit_rest` fits
+the numbers.
 
 Axes: i stays, p procedures, l procedures asked for, f factors.
 """
@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dx2px.scoring.beside import Beside
 from dx2px.scoring.methods import Layout
-from dx2px.scoring.segments import Doubles, Factor, Floats
+from dx2px.scoring.segments import Doubles, Floats
 
 REST: Layout = {
     "rest_k": ("procedure",),
@@ -57,7 +58,7 @@ class Rest:
 
     def own(self, z: Doubles, coded: NDArray[np.bool_], places: NDArray[np.int64] | None = None) -> Doubles:
         """y of the module's text. The same sums in the same order, whatever stays and places."""
-        beside = coded.astype(np.float32) @ self._factor @ self._loadings  # (i, p)
+        beside = self._beside(coded)  # (i, p)
         y: Doubles = np.clip(z, -MOST, MOST)
         if places is None:
             return y * self.k + self.a + beside
@@ -74,9 +75,5 @@ class Rest:
         return self.slope, self.shift
 
     @cached_property
-    def _factor(self) -> Factor:
-        return Factor(self.A)
-
-    @cached_property
-    def _loadings(self) -> Factor:
-        return Factor(self.B.T)
+    def _beside(self) -> Beside:
+        return Beside(self.A, self.B)

@@ -40,6 +40,9 @@ class TrainingStays(Protocol):
     def row_counts(self, layout: EvidenceLayout) -> Counts:
         """Training stays that can show each row of evidence."""
 
+    def subset(self, places: Rows) -> Cohort:
+        """Some of the stays, by their places among these, in memory."""
+
     def batches(self, size: int, seed: int, layout: EvidenceLayout | None = None) -> BatchSource:
         """The batches of each epoch; with a layout, also what is known besides the diagnoses."""
 
@@ -79,6 +82,10 @@ class HeldStays:
     def row_counts(self, layout: EvidenceLayout) -> Counts:
         """Training stays that can show each row of evidence."""
         return row_counts(self.cohort.subset(self.rows), layout)
+
+    def subset(self, places: Rows) -> Cohort:
+        """Some of the stays, by their places among these."""
+        return self.cohort.subset(self.rows[places])
 
     def batches(self, size: int, seed: int, layout: EvidenceLayout | None = None) -> Batches:
         """The batches of each epoch, drawn from all rows."""

@@ -100,6 +100,10 @@ class StreamedStays:
             counts += row_counts(self._stays(number), layout)
         return counts
 
+    def subset(self, places: Numbers) -> Cohort:
+        """Some of the training stays, by their places among these, in memory."""
+        return self.stream.subset(np.flatnonzero(self._learned(self._part))[places])
+
     def batches(self, size: int, seed: int, layout: EvidenceLayout | None = None) -> StreamedBatches:
         """The batches of each epoch, drawn buffer by buffer."""
         return StreamedBatches(self, size, seed, layout)
@@ -109,7 +113,12 @@ class StreamedStays:
 
     def _training(self, number: int) -> Numbers:
         part = self._part[self._starts[number] : self._starts[number + 1]]
-        return np.flatnonzero((part != TEST) & (part != self._fold))
+        return np.flatnonzero(self._learned(part))
+
+    def _learned(self, part: NDArray[np.int16]) -> NDArray[np.bool_]:
+        """Whether stays of these parts are learned from."""
+        found: NDArray[np.bool_] = (part != TEST) & (part != self._fold)
+        return found
 
 
 @dataclass(frozen=True)

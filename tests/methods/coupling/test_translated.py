@@ -65,6 +65,20 @@ def made(base: ModelFiles, tenth: Cohort, maps: PcsMap) -> Trained:
     return translated(base, "elsewhere", stays(), tenth, maps)
 
 
+def test_beside_coded_procedures_families_move_as_their_procedures(
+    made: Trained, base: ModelFiles, maps: PcsMap
+) -> None:
+    assert made.recommender.arrays().keys() == base.arrays.keys()
+    assert "beside_a" in base.arrays, (
+        "the stays of the fixture have a transfusion beside open reductions only"
+    )
+    for code in (ECHO, TRANSFUSION):
+        (family,) = maps.families(code) or ()
+        place = made.cohort.procedure_vocabulary.index(family)
+        own = base.arrays["beside_A"][base.procedures.index(code)]
+        np.testing.assert_array_equal(made.recommender.arrays()["beside_A"][place], own)
+
+
 @pytest.mark.parametrize("evidence", ["codes", "stay"])
 def test_families_rank_as_their_procedures_do(
     made: Trained, base: ModelFiles, maps: PcsMap, evidence: Evidence

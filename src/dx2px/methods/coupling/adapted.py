@@ -29,6 +29,7 @@ from dx2px.methods.coupling.model import CouplingModel
 from dx2px.methods.coupling.network import CouplingConfig, CouplingNetwork
 from dx2px.methods.coupling.settings import CouplingTraining
 from dx2px.methods.coupling.warm_start import NEVER, RARER, Base
+from dx2px.scoring.beside import CodedLevels
 from dx2px.scoring.cohort_evidence import stay_rows
 from dx2px.scoring.identity import fingerprint
 from dx2px.scoring.metrics import BATCH, evaluate
@@ -152,7 +153,11 @@ class AdaptedModel(CouplingModel):
         """Be the model that an outcome is of."""
         self.asked = self._on(rung)
         self.config, self.vocabularies = self.asked.for_stays(len(stays)).with_seed(seed), stays.vocabularies
-        self.layout, self.outcome = self._layout(stays), outcome
+        self.layout, self.outcome, self.levels = self._layout(stays), outcome, self.base.levels
+
+    def _fitted_levels(self, stays: TrainingStays, held_out: Cohort) -> CodedLevels | None:
+        """Those of the base: which procedures go together is much the same everywhere, and few stays say it."""
+        return self.base.levels
 
     def _layout(self, stays: TrainingStays) -> Any:
         return stays.layout() if self.base.takes_evidence else None

@@ -72,7 +72,7 @@ class TranslatedModel(CouplingModel):
         for place, (v, b) in self.lines.items():
             weights["V"][place] = v - weights["R"][network.of_procedure[place]]
             weights["b"][place] = b
-        self.outcome = Outcome(weights, [], 0, finished=True)
+        self.outcome, self.levels = Outcome(weights, [], 0, finished=True), self.base.levels
         return self
 
     def settings(self) -> dict[str, Any]:

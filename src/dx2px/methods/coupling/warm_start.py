@@ -23,6 +23,7 @@ from dx2px.cohort.projection import project
 from dx2px.errors import CohortError, ModelError
 from dx2px.methods.coupling.network import CouplingNetwork
 from dx2px.scoring.back_off import BackOff
+from dx2px.scoring.beside import CodedLevels
 from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.scoring.folder import ModelFiles
 from dx2px.scoring.methods import DEFAULT
@@ -118,6 +119,11 @@ class Base:
             weights[shared] = _category_means(weights[whole], numbers, learned)
             weights[whole] = weights[whole] - weights[shared][numbers]
         return {name: np.ascontiguousarray(array, np.float32) for name, array in weights.items()}
+
+    @property
+    def levels(self) -> CodedLevels | None:
+        """What coded procedures do to the levels of the others, on the adapted model's procedures."""
+        return CodedLevels.of(self._spread.arrays)
 
     @cached_property
     def _spread(self) -> ModelFiles:
