@@ -8,7 +8,8 @@ is ranked first, in the top three and in the top five, given the others as coded
 results/evidence.json.
 With `--questions`: how right are the probabilities of the default if a part of the diagnoses is asked? Of each stay 1,
 2 or 3 diagnoses, half of them or all are asked, drawn at random, or the first 3 as listed; taken for a whole stay and
-for a question. Runs are kept in results/questions.json.
+for a question. Last, each diagnosis that is common among the stays is asked alone, and its answers are held against
+all stays that have it. Runs are kept in results/questions.json.
 Prints Markdown; docs/method.md, docs/results.md and docs/probabilities.md have the numbers.
 """
 
@@ -175,7 +176,36 @@ def questions(trained: Trained, part: str, seed: int = 7) -> Record:
         "as a whole stay": trust(stage.probability(whole), coded),
         "as a question": trust(stage.of_question(whole, stays.diagnoses), coded),
     }
-    return record
+    return record | {"each alone": alone(trained, part)}
+
+
+def alone(trained: Trained, part: str) -> Record:
+    """Each diagnosis that at least 100 stays have, asked alone: what is said at 30 % and more, and how many have it."""
+    stays, scorer, stage = trained.stays(part), trained.scorer, trained.calibration
+    has = stays.diagnoses.indicator(len(stays.diagnosis_vocabulary)).astype(np.float32)  # (i, d)
+    number = has.sum(axis=0)
+    often = np.flatnonzero(number >= 100)
+    coded = stays.procedures.indicator(len(stays.procedure_vocabulary)).astype(np.float32)
+    share = (has.T @ coded / np.maximum(number, 1)[:, None])[often]  # (d, p)
+    asked = Ragged.from_lists([[one] for one in often.tolist()])
+    layout = layout_of(scorer)
+    scores = scored(scorer.scores, asked if layout is None else layout.rows(asked))
+    ways = {"as a whole stay": stage.probability(scores), "as a question": stage.of_question(scores, asked)}
+    return {way: _said_of_each(p, share, number[often]) for way, p in ways.items()}
+
+
+def _said_of_each(p: np.ndarray, share: np.ndarray, stays: np.ndarray) -> Record:
+    """Means over the answers of 30 % and more, (d, p), each counted once."""
+    noticed = p >= NOTICED
+    chance = np.sqrt(2 / np.pi * p * (1 - p) / stays[:, None])
+    return {
+        "answers": int(noticed.sum()),
+        "log_loss": None,
+        "said": float(p[noticed].mean()),
+        "coded": float(share[noticed].mean()),
+        "gap": float(np.abs(p - share)[noticed].mean()),
+        "by_chance": float(chance[noticed].mean()),
+    }
 
 
 def trust(p: np.ndarray, coded: np.ndarray) -> Record:
@@ -212,7 +242,8 @@ def questions_table(runs: Runs) -> Iterator[str]:
         for asked, ways in records[0].items():
             for way in ways:
                 parts = [record[asked][way] for record in records]
-                loss = f"{np.mean([part['log_loss'] for part in parts]):.3f}"
+                losses = [part["log_loss"] for part in parts]
+                loss = "–" if None in losses else f"{np.mean(losses):.3f}"
                 names = ("said", "coded", "gap", "by_chance")
                 shares = [f"{100 * np.mean([part[name] for part in parts]):.1f}" for name in names]
                 yield f"| {cohort} | {asked} | {way} | {loss} | {' | '.join(shares)} |"
