@@ -349,9 +349,13 @@ def test_tune_chooses_on_validation_keeps_its_trials_and_says_so(
         in card
     )
     monkeypatch.setattr("dx2px.cli.tuning._f1", None)  # nothing is tried again
+    held = {file: file.stat().st_mtime_ns for file in [*(tmp_path / "m").iterdir(), tmp_path / "m.curves.png"]}
     again = ask(*words, "--resume")
     assert again.returncode == 0, again.stderr
     assert "Chosen on validation: learning rate 0.03, start 0.1." in again.stderr
+    assert "This run had ended: its model is in" in again.stderr
+    assert again.stdout == first.stdout
+    assert {file: file.stat().st_mtime_ns for file in held} == held  # the model is not written again
     for options, sentence in (
         (["--lr", "1"], "--lr has no effect on --tune, which chooses on validation"),
         (["--method", "coupling"], "coupling has nothing to tune"),
@@ -359,6 +363,13 @@ def test_tune_chooses_on_validation_keeps_its_trials_and_says_so(
         refused = ask(*words, "--overwrite", *options)
         assert (refused.returncode, refused.stdout) == (1, "")
         assert sentence in refused.stderr
+    # A method without checkpoints keeps its trials too, but does not pass for the run whose model is there.
+    other = ask(*words, "--method", "word2vec", "--resume")
+    assert (other.returncode, other.stdout) == (1, "")
+    assert "holds a model already" in other.stderr
+    monkeypatch.setattr("dx2px.cli.tuning._f1", lambda *_: 1.0)
+    fresh = ask(*words, "--method", "word2vec", "--out", tmp_path / "w", "--resume")
+    assert fresh.returncode == 0, fresh.stderr
 
 
 @pytest.mark.parametrize(

@@ -232,12 +232,14 @@ def train(
     from dx2px.scoring.folder import check_destination
 
     check_destination(out)
-    check_free(out, overwrite, resume and out.with_name(f"{out.name}.checkpoint").exists())
     from dx2px.methods import learner_class
     from dx2px.training.learned import LearnedModel
     from dx2px.training.recipe import card_notes
-    from dx2px.training.run import SplitConfig
+    from dx2px.training.run import SplitConfig, checkpoint_path
 
+    learner = learner_class(method)
+    in_loop = issubclass(learner, LearnedModel)
+    check_free(out, overwrite, resume and in_loop and checkpoint_path(out).exists())
     check_threads(threads)
     by: Any = split_by.value if split_by else None
     split = SplitConfig(by=by, folds=folds, fold=fold)
@@ -260,9 +262,9 @@ def train(
         "half": half,
         "save_every": save_every,
     }
-    learner = learner_class(method)
     known = learner.options_of(method)
-    refuse_options(_given(context, *({*settings, "stream"} - known)), f"the method {method}")
+    used = {*known, "resume"} if tune else known  # the trials of a search are kept, whatever the method
+    refuse_options(_given(context, *({*settings, "stream"} - used)), f"the method {method}")
     if diagnosis_penalty is None and procedure_penalty is None:
         refuse_options(_given(context, "entropy"), "a transport that meets both marginals exactly")
     if patience is not None and keep.value == "last":
@@ -274,16 +276,19 @@ def train(
         _check_tune(context, run)
         from dx2px.cli.tuning import tuned
 
-        options, chosen = tuned(run, options)
+        options, chosen = tuned(run, options, resume)
         notes.append(chosen)
-    in_loop = issubclass(learner, LearnedModel)
     trained = run.in_loop(options) if in_loop else run.at_once(options)
     trained = replace(trained, notes="\n\n".join(notes))
-    trained.save(out)
+    ended_before = resume and not overwrite and trained.is_saved_in(out)
+    if not ended_before:
+        trained.save(out)
     show_metrics(trained.evaluate("test"), f"{method} on the test part")
-    if in_loop:
+    if in_loop and not ended_before:
         save_curves(out)
-    remark(f"The model is in {out}.")
+    remark(
+        f"This run had ended: its model is in {out}, as it was." if ended_before else f"The model is in {out}."
+    )
 
 
 def check_free(out: Path, overwrite: bool, continued: bool) -> None:

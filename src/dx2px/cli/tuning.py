@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 Known = dict["Trial", float]  # what each trial is judged by
 
 
-def tuned(run: Run, options: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+def tuned(run: Run, options: Mapping[str, Any], resume: bool) -> tuple[dict[str, Any], str]:
     """The options with those that validation chose, and what the model card says about the choice.
 
-    Trials that have ended are kept beside the model folder, so that --resume does not repeat them.
+    Trials that have ended are kept beside the model folder, so that `resume` does not repeat them.
     """
     from dx2px.cohort import Cohort
     from dx2px.methods.tuning import best_trial, next_trial
 
     cohort = Cohort.load(run.cohort)
     kept = KeptTrials(run, cohort, options)
-    known = kept.read() if options.get("resume") else {}
+    known = kept.read() if resume else {}
     while (trial := next_trial(known)) is not None:
         known[trial] = _f1(run, cohort, options, trial)
         kept.write(known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,11 +14,11 @@ import numpy as np
 
 from dx2px.cohort import Cohort, CohortStream, Split, SplitBy, split_cohort
 from dx2px.cohort.fingerprint import fingerprint
-from dx2px.errors import InputError
+from dx2px.errors import InputError, ModelError
 from dx2px.scoring.calibration import Calibration
 from dx2px.scoring.cohort_evidence import stay_rows, told_facts
 from dx2px.scoring.evidence import Evidence, layout_of
-from dx2px.scoring.folder import ModelFiles, write_folder
+from dx2px.scoring.folder import ModelFiles, read_folder, write_folder
 from dx2px.scoring.measured import DATA_KEY, measured_record
 from dx2px.scoring.metrics import Metrics, evaluate
 from dx2px.scoring.reliability import Reliability, reliability
@@ -161,13 +162,34 @@ class Trained:
         rows = stay_rows(self.scorer, stays)
         return reliability(self.calibration, self.scorer.scores, rows, stays.procedures)
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How the method was learned, and from what, as a model folder keeps it."""
+        return self.recommender.settings() | {"split": self.split_settings, DATA_KEY: self.data}
+
+    def is_saved_in(self, path: str | os.PathLike[str]) -> bool:
+        """Whether a folder holds this model already: the same method, settings, stays and weights.
+
+        Args:
+            path: A folder, or where one may be.
+        """
+        try:
+            held = read_folder(path)
+        except (ModelError, OSError):
+            return False
+        mine = self.recommender.arrays()
+        return (
+            (held.method, held.settings) == (self.recommender.method, json.loads(json.dumps(self.settings)))
+            and held.arrays.keys() == mine.keys()
+            and all(np.array_equal(array, mine[name]) for name, array in held.arrays.items())
+        )
+
     def answering(self) -> ModelFiles:
         """What a model answers from, without the test results and the card."""
-        settings = self.recommender.settings() | {"split": self.split_settings, DATA_KEY: self.data}
         diagnoses, procedures = self.recommender.stays_behind(*self.lessons.counts)
         return ModelFiles(
             method=self.recommender.method,
-            settings=settings,
+            settings=self.settings,
             diagnoses=self.cohort.diagnosis_vocabulary.codes,
             procedures=self.cohort.procedure_vocabulary.codes,
             arrays=self.recommender.arrays(),
