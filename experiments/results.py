@@ -207,7 +207,10 @@ def blocks(experiment: Experiment, out: Path) -> dict[str, str]:
     from dx2px.lab.benchmark.tuned import tuned_markdown
     from dx2px.lab.confirmation import confirmation_blocks
 
-    made = confirmation_blocks(out / "confirm") | {"plan": plan_markdown(budget(experiment, out))}
+    made = confirmation_blocks(out / "confirm") | {
+        "plan": plan_markdown(budget(experiment, out)),
+        "folds": folds_markdown(experiment, out),
+    }
     for group in experiment.groups:
         jobs = experiment.jobs(group, Path(), out)
         rows = rows_of(jobs)
@@ -215,7 +218,6 @@ def blocks(experiment: Experiment, out: Path) -> dict[str, str]:
             f"cohorts {group}": cohorts_markdown(summaries(experiment, group, out)),
             f"summary {group}": summary_markdown(rows) if rows else "",
             f"tuned {group}": tuned_markdown(experiment.tuned_rows(group, Path(), out), rows),
-            f"folds {group}": missing_markdown(jobs + experiment.trial_jobs(group, Path(), out)),
             f"rules {group}": rules_markdown(rules) if (rules := rules_of(jobs)) else "",
             f"costs {group}": costs_markdown(rows) if rows else "",
         }
@@ -314,22 +316,28 @@ def attainable_markdown(best: Mapping[str, Mapping[str, float]], rows: Sequence[
     return table(["", *(f"{cohort}, F1@{L}" for cohort, L in columns)], lines)
 
 
-def missing_markdown(jobs: Sequence[Job]) -> str:
-    """Which planned folds are not in the table yet, so that nobody mistakes a part for the whole."""
-    missing: dict[str, dict[str, int]] = {}
-    for job in jobs:
-        if job.result() is None:
-            by_method = missing.setdefault(job.name, {})
-            by_method[job.row] = by_method.get(job.row, 0) + 1
-    if not missing:
-        return "All planned runs have been made.\n"
-    parts = (
-        f"{name}: {', '.join(f'{method} {number}' for method, number in some.items())}"
-        for name, some in missing.items()
+def folds_markdown(experiment: Experiment, out: Path) -> str:
+    """How many folds each row has, by cohort, so that nobody mistakes a part for the whole."""
+    from collections import Counter
+
+    from dx2px.lab.tables import table
+
+    kept = Counter(
+        (job.name, job.row)
+        for group in experiment.groups
+        for job in experiment.jobs(group, Path(), out)
+        if job.result()
     )
-    return (
-        "Runs not made yet, by cohort and row (of a tuned row, the next trial). " + ". ".join(parts) + ".\n"
-    )
+    lines = []
+    for spec in experiment.cohorts:
+        folds = {row: kept[spec.name, row] for row in experiment.rows}
+        [(most, _)] = Counter(folds.values()).most_common(1)
+        others = [
+            f"{n}: {', '.join(row.replace(', ', ' ') for row in folds if folds[row] == n)}"
+            for n in sorted(set(folds.values()) - {most})
+        ]
+        lines.append([spec.name, most, "; ".join(others)])
+    return table(["cohort", "folds of most rows", "folds of the others"], lines)
 
 
 if __name__ == "__main__":

@@ -110,6 +110,16 @@ def attention_markdown(tables: Mapping[str, Mapping[str, Cells]]) -> str:
     return table(["set", "E+SA", "E+MA", "E+SA+MA"], lines, right=3)
 
 
+def apart_markdown(tables: Mapping[str, Mapping[str, Cells]]) -> str:
+    """How far DWL is above or below Word2Vec: in F1, and the most in any of the twelve cells."""
+    lines = []
+    for name, methods in tables.items():
+        apart = {column: methods["dwl"][column] - methods["word2vec"][column] for column in COLUMNS}
+        most = max(apart.values(), key=abs)
+        lines.append([name, *(f"{apart[L, 'f1']:+.1f}" for L in AT), f"{most:+.1f}"])
+    return table(["set", *(f"F1@{L}" for L in AT), "the most of 12 cells"], lines, right=5)
+
+
 def intervals_markdown(cohorts: Mapping[str, Mapping[str, Row]]) -> str:
     """Half of the 90 % interval of F1@1 over ten folds, and how many of the twelve cells are wider than printed."""
     methods = list(next(iter(cohorts.values())))
@@ -176,6 +186,7 @@ def blocks() -> dict[str, str]:
         "rising": rising_markdown(paper, ours | synthetic),
         "nearest": nearest_markdown(paper, ours | synthetic),
         "attention": attention_markdown(paper | ours),
+        "apart": apart_markdown(paper | ours),
         "intervals": intervals_markdown(nhds),
         "exponential": exponential_markdown(
             {

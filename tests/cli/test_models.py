@@ -349,7 +349,9 @@ def test_tune_chooses_on_validation_keeps_its_trials_and_says_so(
         in card
     )
     monkeypatch.setattr("dx2px.cli.tuning._f1", None)  # nothing is tried again
-    held = {file: file.stat().st_mtime_ns for file in [*(tmp_path / "m").iterdir(), tmp_path / "m.curves.png"]}
+    held = {
+        file: file.stat().st_mtime_ns for file in [*(tmp_path / "m").iterdir(), tmp_path / "m.curves.png"]
+    }
     again = ask(*words, "--resume")
     assert again.returncode == 0, again.stderr
     assert "Chosen on validation: learning rate 0.03, start 0.1." in again.stderr

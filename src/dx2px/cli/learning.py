@@ -287,7 +287,9 @@ def train(
     if in_loop and not ended_before:
         save_curves(out)
     remark(
-        f"This run had ended: its model is in {out}, as it was." if ended_before else f"The model is in {out}."
+        f"This run had ended: its model is in {out}, as it was."
+        if ended_before
+        else f"The model is in {out}."
     )
 
 

@@ -69,6 +69,15 @@ class Experiment:
         """The groups of cohorts, each with tables of its own."""
         return tuple(dict.fromkeys(cohort.group for cohort in self.cohorts))
 
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """What the rows of its tables are called: methods, variants and tuned ones, the rows of a method together."""
+        found = []
+        for method in self.config.methods:
+            variants = [f"{method}, {one.remark}" for one in self.variants if one.method == method]
+            found += [method, *variants, *([f"{method}, {TUNED}"] if method in self.tuned else [])]
+        return tuple(found)
+
     def jobs(self, group: str, cohorts: Path, results: Path) -> list[Job]:
         """The runs of a group, the rows of a method together; of a tuned row once its settings are chosen."""
         order = {method: place for place, method in enumerate(self.config.methods)}
