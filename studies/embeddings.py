@@ -39,8 +39,11 @@ ROOT = Path(__file__).parents[1]
 OUT = ROOT / "results" / "embeddings.json"
 FIGURE = ROOT / "docs" / "pictures" / "embeddings.png"
 SIZES = (100, 300, 1_000, 3_000, 10_000, 50_000)
-LEARNED = ("word2vec", "bpr", "e+pooling", "e+sa+ma", "coupling")
+LEARNED = ("word2vec", "bpr", "dwl", "gwl", "e+pooling", "e+sa", "e+ma", "e+sa+ma", "coupling")
 SETS = ("one-hot", "headings", "random", "svd", *LEARNED)
+DRAWN = tuple(
+    name for name in SETS if name not in ("dwl", "gwl", "e+sa", "e+ma")
+)  # all would hide each other
 DIM = 200
 STATUS, DAYS, DRG = slice(11, 12), slice(12, 16), slice(138, 141)  # of a record; see docs/data.md
 HOME, FACILITIES, DIED = "1", ("3", "4"), "6"  # left on own wish, alive but unknown, not stated: left out
@@ -201,8 +204,8 @@ def save(records: Mapping[str, Record], path: Path) -> None:
 
     figure = Figure(figsize=(9, 7), layout="constrained")
     for axes, (task, by_set) in zip(figure.subplots(2, 2).flat, curves(records).items(), strict=True):
-        for (name, by_size), colour, mark in zip(by_set.items(), COLOURS, MARKS, strict=True):
-            means = [np.mean(by_size[size]) for size in SIZES]
+        for name, colour, mark in zip(DRAWN, COLOURS, MARKS, strict=True):
+            means = [np.mean(by_set[name][size]) for size in SIZES]
             style = "-" if name in LEARNED else "--"
             axes.plot(SIZES, means, style, color=colour, marker=mark, markersize=4, linewidth=1.2, label=name)
         axes.set_xscale("log")
@@ -210,7 +213,7 @@ def save(records: Mapping[str, Record], path: Path) -> None:
         axes.set_xlabel("stays with a known outcome", fontsize=8)
         axes.spines[["top", "right"]].set_visible(False)
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(SETS), frameon=False, fontsize=8)
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(DRAWN), frameon=False, fontsize=8)
     save_figure(figure, path)
 
 
