@@ -84,9 +84,30 @@ build/nhds2010.parquet: $(READY)
 	@mkdir -p build
 	$(BIN)/dx2px $(NHDS) --out $@
 
-model: $(READY) build/nhds2010.parquet ## Make the package's model again (minutes); DATA=…
+# What the card of the package's model says about stays of other sources is measured on these.
+ELSEWHERE = build/mdcr_icd9.parquet build/mimic3demo.parquet build/mimic4demo_icd9.parquet build/synpuf.parquet
+
+build/mdcr_icd9.parquet: $(READY)
+	@mkdir -p build
+	$(BIN)/dx2px prepare table $(DATA)/mdcr/mdcr.csv.gz --stay-column patid --diagnosis-columns dx \
+		--procedure-columns pr --system-column icdv --icd 9 --min-count 5 --out $@
+
+build/mimic3demo.parquet: $(READY)
+	@mkdir -p build
+	$(BIN)/dx2px prepare mimic3 $(DATA)/mimic3demo --out $@
+
+build/mimic4demo_icd9.parquet: $(READY)
+	@mkdir -p build
+	$(BIN)/dx2px prepare mimic4 $(DATA)/mimic4demo --icd 9 --out $@
+
+build/synpuf.parquet: $(READY)
+	@mkdir -p build
+	$(BIN)/dx2px prepare synpuf $(DATA)/desynpuf --out $@
+
+model: $(READY) build/nhds2010.parquet $(ELSEWHERE) ## Make the package's model again, and its card (minutes); DATA=…
 	$(BIN)/dx2px train build/nhds2010.parquet --recipe experiments/nhds2010.toml --overwrite \
 		--out src/dx2px/shipped/nhds2010
+	$(BIN)/python studies/travel.py abroad $(ELSEWHERE) --card src/dx2px/shipped/nhds2010
 
 model-paper: $(READY) build/nhds2010.parquet ## Make the package's model of the paper's method again (minutes); DATA=…
 	$(BIN)/dx2px train build/nhds2010.parquet --recipe experiments/nhds2010-paper.toml --overwrite \

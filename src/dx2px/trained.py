@@ -6,6 +6,7 @@ Learning does not know how questions are answered. This file stands above both a
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -113,6 +114,8 @@ def adapt(
     """
     path = model_path(_suited(cohort) if base is None else base)
     start = Base.of(Model.load(path).files, path.resolve().name, cohort)
+    if start.warning:
+        warnings.warn(start.warning, stacklevel=2)
     model = AdaptedModel(start, **options)
     learned = run.learn(start.cohort, model, split, seed=seed, threads=threads, say=say)
     return Trained(**vars(replace(learned, notes=model.notes)))

@@ -120,6 +120,7 @@ def refusal(path: Path) -> str:
 
 RATES = {"recall": 38.25, "precision": 62, "f1": 44.5}
 MEASURED = {"stays": 40, "top": {"3": RATES, "10": RATES}, "calibration": {"stays": 40}}
+ELSEWHERE = {"cohort": "a demo", "stays": 9, "f1": {"1": 20, "3": 21.5, "10": 12}, "verdict": "It ranks."}
 
 
 def test_what_was_measured_is_kept_as_numbers(tmp_path: Path) -> None:
@@ -127,11 +128,12 @@ def test_what_was_measured_is_kept_as_numbers(tmp_path: Path) -> None:
     found = read_folder(tmp_path / "m").measured
     assert found == MEASURED
     assert list(found["top"]) == ["3", "10"], "by number, not as text"
-    both = MEASURED | {"codes": MEASURED["top"]}
+    both = MEASURED | {"codes": MEASURED["top"], "external": [ELSEWHERE | {"gap": None}]}
     write_folder(tmp_path / "both", replace(model(), measured=both))
     kept = read_folder(tmp_path / "both").measured
     assert kept == both
     assert list(kept["codes"]) == ["3", "10"]
+    assert list(kept["external"][0]["f1"]) == ["1", "3", "10"]
     write_folder(tmp_path / "old", model())
     assert read_folder(tmp_path / "old").measured is None, "folders of earlier versions have none"
 
@@ -149,6 +151,9 @@ def test_what_was_measured_is_kept_as_numbers(tmp_path: Path) -> None:
         ({"top": []}, "are not recall, precision and F1"),
         ({"calibration": "good"}, "entries that do not belong"),
         ({"part": "test"}, "entries that do not belong"),
+        ({"external": {}}, "numbers on other cohorts"),
+        ({"external": [ELSEWHERE | {"stays": 0}]}, "numbers on other cohorts"),
+        ({"external": [ELSEWHERE | {"f1": {"5": 101}}]}, "numbers on other cohorts"),
     ],
 )
 def test_measured_numbers_that_cannot_be_are_refused(tmp_path: Path, change: Any, words: str) -> None:

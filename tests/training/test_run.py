@@ -19,6 +19,7 @@ from dx2px.scoring.measured import learned_from, learning_part
 from dx2px.scoring.methods import VARIANTS
 from dx2px.scoring.metrics import evaluate
 from dx2px.training.adam import AdamConfig
+from dx2px.training.card import with_external
 
 
 def config(variant: str = "e+sa+ma", epochs: int = 6) -> RunConfig:
@@ -109,6 +110,19 @@ def test_the_card_says_what_the_model_takes_and_how_it_does_without(cohort: Coho
             assert files.measured["codes"] == codes
             both = files.measured["top"]["5"]["f1"], codes["5"]["f1"]
             assert "| {:.1f} | {:.1f} |\n".format(*both) in files.card
+    line = {
+        "cohort": "a demo",
+        "stays": 1200,
+        "f1": {"1": 20.04, "3": 21.5},
+        "verdict": "It ranks usefully here.",
+    }
+    lines = [line | {"gap": 0.123, "gap_by_chance": 0.04}, line | {"gap": None, "gap_by_chance": None}]
+    card = with_external(files.card, lines)
+    assert "| a demo | 1,200 | 20.0 | 21.5 | 12.3 (4.0) | It ranks usefully here. |" in card
+    assert "| 20.0 | 21.5 | – | It" in card
+    assert card.index("## Calibration") < card.index("## External validation") < card.index("## Limits")
+    assert with_external(card, lines) == card, "what was measured before is replaced"
+    assert with_external(card, []) == files.card
 
 
 def test_an_unknown_part_is_refused(trained: Trained) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -30,6 +33,8 @@ from dx2px.cli.training_run import interruptible
 if TYPE_CHECKING:
     from dx2px.trained import Trained
     from dx2px.training.history import Progress
+
+_QUIET = 30.0  # seconds without a line, at most, where the output is no terminal
 
 
 def adapt(
@@ -99,7 +104,7 @@ def _run(cohort: Path, base: Path | None, split: Any, out: Path, **options: Any)
     from dx2px.training.loop import Hooks
     from dx2px.training.run import checkpoint_path
 
-    with interruptible() as asked_to_stop, working("adapt") as say:
+    with interruptible() as asked_to_stop, working("adapt") as say, _warnings_as_remarks():
         shown = _Shown(say)
         hooks = Hooks(progress=shown.progress, stop=asked_to_stop)
         adapted = learn(
@@ -121,20 +126,30 @@ def _run(cohort: Path, base: Path | None, split: Any, out: Path, **options: Any)
 
 
 class _Shown:
-    """What is being done, as a line of text; on a terminal also how far it has come."""
+    """What is being done, as a line of text; on a terminal how far it has come, elsewhere only now and then."""
 
     def __init__(self, show: Callable[[str], None]) -> None:
-        self._show, self._text = show, ""
+        self._show, self._text, self._last = show, "", monotonic()
         self._moves = sys.stderr.isatty()
 
     def say(self, text: str) -> None:
-        self._text = text
+        self._text, self._last = text, monotonic()
         self._show(text)
 
     def progress(self, at: Progress) -> None:
-        if self._moves:
+        if self._moves or monotonic() - self._last >= _QUIET:
             speed = f"{at.stays_per_second:,.0f} stays/s, {at.seconds_left:.0f} s left"
+            self._last = monotonic()
             self._show(f"{self._text}; epoch {at.epoch} of {at.epochs}, {speed}")
+
+
+@contextmanager
+def _warnings_as_remarks() -> Iterator[None]:
+    """A warning is a sentence to the user, without the line of code that gave it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = lambda message, *_, **__: remark(f"Warning: {message}")
+        yield
 
 
 def _checkpoints(out: Path) -> bool:

@@ -20,15 +20,16 @@ FACT_NAMES = {
     "sex": "the sex",
     "admission": "the type of admission",
 }
-LIMITS = """\
-## Limits
+_EXTERNAL, _LIMITS = "## External validation", "## Limits"
+LIMITS = f"""\
+{_LIMITS}
 
 - The model reproduces coding habits in the data it learned from. Codes are written for billing, after the stay: it
   predicts what was coded, not what a patient needs. It is a research tool and gives no medical advice.
 - A probability is the share of similar pairs of stay and procedure that were coded in this data. Elsewhere habits
   differ: measure it again (`dx2px evaluate`) before you rely on it.
 - It knows only the codes of its vocabulary (known siblings stand in for others, and are marked), and nothing of
-  {unseen}.
+  {{unseen}}.
 - Attention weights and transport plans describe the model, not the causes of a patient's treatment.
 """
 
@@ -80,6 +81,49 @@ def model_card(
             LIMITS.format(unseen=_unseen(facts or ())),
         ]
     )
+
+
+def with_external(card: str, lines: Sequence[Mapping[str, Any]]) -> str:
+    """The card with how the model does elsewhere, as the entry `measured.external` says it, before its limits."""
+    head, _, limits = card.partition(_LIMITS)
+    head = head.partition(_EXTERNAL)[0]
+    return head + "\n".join(_external_section(lines)) + _LIMITS + limits
+
+
+def _external_section(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """How the model does on stays of other sources, as it is."""
+    if not lines:
+        return []
+    tops = list(lines[0]["f1"])
+    heads = ["cohort", "stays", *(f"F1@{top} %" for top in tops), "gap, points (by chance)", "verdict"]
+    rows = [
+        [
+            line["cohort"],
+            f"{line['stays']:,}",
+            *(f"{line['f1'][top]:.1f}" for top in tops),
+            _gap(line["gap"], line["gap_by_chance"]),
+            line["verdict"],
+        ]
+        for line in lines
+    ]
+    table = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]
+    return [
+        _EXTERNAL,
+        "",
+        "The model as it is, on stays of other sources. Known siblings stand in for diagnoses that it does not know; "
+        "F1 is of what it can answer. The gap is the mean distance between predicted and observed, procedure by "
+        "procedure, among probabilities of 30% and more.",
+        "",
+        table[0],
+        "|---" * len(heads) + "|",
+        *table[1:],
+        "",
+        "",
+    ]
+
+
+def _gap(mean: float | None, by_chance: float | None) -> str:
+    return "–" if mean is None or by_chance is None else f"{100 * mean:.1f} ({100 * by_chance:.1f})"
 
 
 def _evidence_section(facts: Sequence[str] | None) -> list[str]:

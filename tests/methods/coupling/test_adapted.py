@@ -180,6 +180,8 @@ def test_the_cohort_is_recognised_although_the_model_has_more_codes(adapted: Tra
     found = evaluate(scorer.scores, stay_rows(scorer, test), test.procedures)
     assert found.to_dict() == adapted.evaluate("test").to_dict()
     assert not learned_from(files, cohort.subset(np.arange(100)))
+    assert "made from this very cohort" in Base.of(files, "mine", cohort).warning
+    assert Base.of(files, "mine", cohort.subset(np.arange(100))).warning == ""
 
 
 def test_codes_of_the_other_version_start_from_their_equivalents(base: ModelFiles) -> None:

@@ -202,7 +202,7 @@ class AdaptedModel(CouplingModel):
         return (
             f"**Adapted** by `dx2px adapt` from the model `{self.base.name}` ({sizes}; fingerprint "
             f"{fingerprint(files)[:12]}) to the cohort below: {told}. {self.verdict} "
-            "The probabilities are fitted to this cohort."
+            f"The probabilities are fitted to this cohort. {self.base.warning}".rstrip()
         )
 
     @property

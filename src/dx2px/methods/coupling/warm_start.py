@@ -26,6 +26,7 @@ from dx2px.scoring.back_off import BackOff
 from dx2px.scoring.beside import CodedLevels
 from dx2px.scoring.evidence import EvidenceLayout
 from dx2px.scoring.folder import ModelFiles
+from dx2px.scoring.measured import learned_from
 from dx2px.scoring.methods import DEFAULT
 from dx2px.scoring.origins import Origins, origins
 from dx2px.scoring.segments import Floats
@@ -52,6 +53,7 @@ class Base:
         diagnoses: Where the diagnoses start.
         procedures: Where the procedures start.
         counts: For each kind, how many of the cohort's codes the base knows.
+        seen: Whether the base was made from this very cohort.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Base:
     diagnoses: Origins
     procedures: Origins
     counts: dict[str, dict[str, int]]
+    seen: bool = False
 
     @classmethod
     def of(cls, files: ModelFiles, name: str, cohort: Cohort) -> Self:
@@ -81,7 +84,17 @@ class Base:
             indices = [vocabulary.index(code) for code in codes]
             _check_reached({one.sorts[index] for index in indices}, kind, name)
             counts[kind] = one.counts(indices)
-        return cls(name, files, project(cohort, *joined).cohort, *found, counts)
+        return cls(name, files, project(cohort, *joined).cohort, *found, counts, learned_from(files, cohort))
+
+    @property
+    def warning(self) -> str:
+        """What to say if the base was made from this very cohort; empty if it was not."""
+        if not self.seen:
+            return ""
+        return (
+            f"The base {self.name} was made from this very cohort: these stays can teach it nothing new, and where the "
+            "two splits differ, what is measured on the test part is too good."
+        )
 
     @property
     def dim(self) -> int:
