@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -78,6 +79,17 @@ def test_another_cohort_is_projected(folder: Path, tmp_path: Path) -> None:
     assert found["part"] == "all"
     assert counts["stays_kept"] == found["stays"]
     assert counts["diagnoses"]["codes_set_aside"] > 0
+    shown = dx2px("evaluate", folder / "model", other)
+    for kind, why in (
+        ("diagnoses", "the model does not know (--back-off lets"),
+        ("procedures", "it cannot name"),
+    ):
+        aside = counts[kind]
+        left_out = f"Left out: {aside['codes_set_aside']:,} of {aside['codes']:,} distinct {kind}"
+        assert left_out in shown.stderr
+        assert why in shown.stderr
+    lost = aside["entries_set_aside"] / aside["entries"]  # no relative helps a procedure that is to be found
+    assert re.search(rf"procedures \({aside['entries']:,}\) +{1 - lost:.1%} +– +{lost:.1%}", shown.stdout)
     refused = dx2px("evaluate", folder / "model", other, "--on", "test")
     assert refused.returncode == 1
     assert "did not learn from this cohort" in refused.stderr
@@ -115,6 +127,15 @@ def test_one_diagnosis_in_two_versions_is_said_to_be_one() -> None:
     assert "N18.6 (ICD-10-CM) and 585.6 (ICD-9-CM) are the same diagnosis here." in said
     assert "5A1D: choose one of 3 codes, by duration: " in said
     assert "same diagnosis" not in dx2px("recommend", "N18.6").stderr
+
+
+def test_procedures_that_count_as_one_family_are_named() -> None:
+    words = "explain", "M17.11", "--answer-in", "icd10pcs"
+    said = dx2px(*words, "--procedures", "0SRC0J9,0SRD0J9,5A1D").stderr
+    assert "0SRC0J9 and 0SRD0J9 count as 0SR[CDTUVW]." in said
+    assert "0SR[CDTUVW]: choose" not in said
+    assert "5A1D: choose one of 3 codes" in said
+    assert "0SRC0J9 counts as 0SR[CDTUVW]." in dx2px(*words, "--coded", "0SRC0J9").stderr
 
 
 def test_recommend_gives_the_contract(folder: Path) -> None:

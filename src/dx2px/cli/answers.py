@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dx2px.answers import Diagnosis, Explanation, Neighbors, Plan, Procedure, Recommendation
     from dx2px.answers.results import Answer, EvidenceRow
 
+Written = Mapping[str, Sequence[str]]  # families → the procedures that were typed and count as them
 LONGEST = 36  # characters of a title beside its numbers
 WIDEST = 8  # procedures side by side on a terminal
 FIRST = 3  # codes of a family that are named
@@ -30,8 +31,13 @@ BLURRED = 11  # counts up to this one are not told
 NOT_ADVICE = "This reflects how stays were coded; it is not medical advice."
 
 
-def show_recommendation(found: Recommendation, typed: Collection[str] = ()) -> None:
-    """Print diagnoses with their significance, and procedures with their reasons; `typed` are the codes asked about."""
+def show_recommendation(
+    found: Recommendation, typed: Collection[str] = (), written: Written | None = None
+) -> None:
+    """Print diagnoses with their significance, and procedures with their reasons.
+
+    `typed` are the diagnoses asked about; `written` has the procedures that were typed, by the families they count as.
+    """
     from dx2px.answers.results import shown_probability
 
     _show_diagnoses(found)
@@ -39,10 +45,10 @@ def show_recommendation(found: Recommendation, typed: Collection[str] = ()) -> N
     _report_order(found)
     _report_alternatives(found)
     _report_support(found)
-    _report_families(found)
+    _report_families(found, written or {})
     _report_mapping(found, typed)
     _report_diagnoses(found.diagnoses)
-    _report_coded(found)
+    _report_coded(found, written or {})
     if found.coverage is not None:
         one = found.coverage
         remark(
@@ -54,7 +60,7 @@ def show_recommendation(found: Recommendation, typed: Collection[str] = ()) -> N
         remark("This model has no calibration, so it ranks procedures without probabilities: train it again.")
 
 
-def show_explanation(found: Explanation, typed: Collection[str] = ()) -> None:
+def show_explanation(found: Explanation, typed: Collection[str] = (), written: Written | None = None) -> None:
     """Print the plan as a table if it is narrow enough, then the procedures with their reasons."""
     known = [one for one in found.procedures if one.status == "known"]
     if found.plan.mass is not None and len(known) <= WIDEST:
@@ -66,10 +72,10 @@ def show_explanation(found: Explanation, typed: Collection[str] = ()) -> None:
     _report_alternatives(found)
     _report_support(found)
     _report_plan(found.plan)
-    _report_families(found)
+    _report_families(found, written or {})
     _report_mapping(found, typed)
     _report_diagnoses(found.diagnoses)
-    _report_coded(found)
+    _report_coded(found, written or {})
 
 
 def show_neighbors(found: Neighbors) -> None:
@@ -209,11 +215,14 @@ def _report_support(found: Answer) -> None:
         remark(f"Rests on fewer than {FEW} training stays, so take it with care: {', '.join(few)}.")
 
 
-def _report_families(found: Answer) -> None:
-    """What is to be completed of each family of codes, and the first codes under it."""
+def _report_families(found: Answer, written: Written) -> None:
+    """What is to be completed of each family of codes, and the first codes under it; or which codes count as it."""
     notation = Notation.of(one.code for one in found.procedures)
     for one in found.procedures:
         if (family := one.family) is None:
+            continue
+        if one.code in written:
+            _report_written(one.code, written, notation)
             continue
         narrowed = f", on the {family.side} {notation.write(family.narrowed)}" if family.narrowed else ""
         listed = ", ".join(map(notation.write, family.listed[:FIRST]))
@@ -221,6 +230,17 @@ def _report_families(found: Answer) -> None:
         axes = f", by {', '.join(family.complete_by)}" if family.complete_by else ""
         choice = f"choose one of {counted(family.codes, 'code')}{axes}"
         remark(f"{notation.write(one.code)}{narrowed}: {choice}: {listed}{more}.")
+
+
+def _report_written(code: str, written: Written, notation: Notation) -> None:
+    """The codes that were typed and count as a family."""
+    own = [notation.write(one) for one in written.get(code, ())]
+    if own:
+        remark(f"{_and(own)} {'counts' if len(own) == 1 else 'count'} as {notation.write(code)}.")
+
+
+def _and(texts: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))
 
 
 def _report_plan(plan: Plan) -> None:
@@ -244,7 +264,7 @@ def _report_mapping(found: Answer, typed: Collection[str]) -> None:
         own = [diagnosis.code] if diagnosis.code in typed else []
         same = [notation.write(code) for code in (*diagnosis.mapped_from, *own)]
         if len(same) > 1:
-            remark(f"{', '.join(same[:-1])} and {same[-1]} are the same diagnosis here.")
+            remark(f"{_and(same)} are the same diagnosis here.")
     if unmapped := [notation.write(one.code) for one in mapping if not one.to]:
         codes = counted(len(mapping), "code")
         remark(
@@ -266,10 +286,12 @@ def _report_diagnoses(diagnoses: Sequence[Diagnosis]) -> None:
     _report_unused(unknown, counted(len(diagnoses), "diagnosis", "diagnoses"))
 
 
-def _report_coded(found: Answer) -> None:
-    """Which of the coded procedures the model could not use."""
+def _report_coded(found: Answer, written: Written) -> None:
+    """Which of the coded procedures count as a family, and which the model could not use."""
     coded = [one for one in found.evidence if one.kind == "coded"]
     notation = Notation.of(one.code for one in coded)
+    for one in coded:
+        _report_written(one.code, written, notation)
     unknown = [notation.write(one.code) for one in coded if one.status == "unknown"]
     _report_unused(unknown, counted(len(coded), "coded procedure"))
 

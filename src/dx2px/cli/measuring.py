@@ -202,9 +202,9 @@ def _show_reading(reading: CohortReading) -> None:
 
 
 def _show_projection(counts: ProjectionCounts, back_off: bool) -> None:
-    relatives = "has no relatives of" if back_off else "no relatives stood in for (--back-off lets them)"
+    relatives = " and has no relatives of" if back_off else " (--back-off lets relatives stand in)"
     known = {
-        "diagnoses": f"which the model does not know and {relatives}",
+        "diagnoses": f"which the model does not know{relatives}",
         "procedures": "which it cannot name",
     }
     for kind, aside in (("diagnoses", counts.diagnoses), ("procedures", counts.procedures)):
@@ -220,10 +220,11 @@ def _show_projection(counts: ProjectionCounts, back_off: bool) -> None:
 
 def _show_travel(travel: Travel) -> None:
     """How many of a foreign cohort's codes the model knows, and the verdict."""
-    kinds = (("diagnoses", travel.diagnoses), ("procedures", travel.procedures))
+    dx, px = travel.diagnoses, travel.procedures
     rows = [
-        [f"{kind} ({one.entries:,})", *(f"{share:.1%}" for share in (one.known, one.stood_in, one.lost))]
-        for kind, one in kinds
+        [f"diagnoses ({dx.entries:,})", *(f"{share:.1%}" for share in (dx.known, dx.stood_in, dx.lost))],
+        # A relative of a procedure that is to be found does not help.
+        [f"procedures ({px.entries:,})", f"{px.known:.1%}", "–", f"{px.stood_in + px.lost:.1%}"],
     ]
     columns = ["entries of", "known", "a relative is known", "lost"]
     print_table("What the model knows of these codes", columns, rows)

@@ -141,7 +141,7 @@ def recommend(
     if json:
         print_json(found.to_dict())
     else:
-        show_recommendation(found, _typed(loaded, read))
+        show_recommendation(found, _typed(loaded, read, facts), _written(loaded, facts))
         _advise(loaded, read, facts)
         remark(NOT_ADVICE)
 
@@ -194,7 +194,7 @@ def explain(
     if json:
         print_json(found.to_dict())
     elif out is None:
-        show_explanation(found, _typed(loaded, read))
+        show_explanation(found, _typed(loaded, read, facts), _written(loaded, facts, asked or ()))
         _advise(loaded, read, facts, asked or ())
         remark(NOT_ADVICE)
 
@@ -209,9 +209,20 @@ def _read(model: Model, codes: list[str] | None) -> list[str]:
     return read
 
 
-def _typed(model: Model, read: Sequence[str]) -> set[str]:
-    """The codes that were typed."""
-    return {model.diagnoses.find(one).code for one in read}
+def _typed(model: Model, read: Sequence[str], facts: Facts) -> set[str]:
+    """The diagnoses that were typed."""
+    principal = facts.get("principal")
+    return {model.diagnoses.find(one).code for one in (*read, *([principal] if principal else []))}
+
+
+def _written(model: Model, facts: Facts, asked: Sequence[str] = ()) -> dict[str, list[str]]:
+    """The procedures that were typed, by the family of codes that the model knows them by."""
+    found: dict[str, list[str]] = {}
+    for text in (*(facts.get("coded") or ()), *asked):
+        code, own = model.procedures.find(text).code, model.procedures.written(text)
+        if own != code:
+            found.setdefault(code, []).append(own)
+    return found
 
 
 def _advise(model: Model, codes: Sequence[str], facts: Facts, asked: Sequence[str] = ()) -> None:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dx2px.codes import Notation
 from dx2px.cohort.cohort import Cohort
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CohortError
@@ -67,7 +68,7 @@ def project(cohort: Cohort, diagnoses: Vocabulary, procedures: Vocabulary) -> Pr
     if not len(rows):
         raise CohortError(
             f"None of the {len(cohort):,} stays has both a diagnosis and a procedure that the model knows. "
-            "Check that the cohort and the model use the same ICD versions."
+            + _apart(cohort, diagnoses, procedures)
         )
     kept = replace(
         cohort.subset(rows),
@@ -77,6 +78,21 @@ def project(cohort: Cohort, diagnoses: Vocabulary, procedures: Vocabulary) -> Pr
         procedure_vocabulary=procedures,
     )
     return Projection(kept, rows, counts)
+
+
+def _apart(cohort: Cohort, diagnoses: Vocabulary, procedures: Vocabulary) -> str:
+    """Which codes of cohort and model are of different versions, as far as that can be told."""
+    kinds = {
+        "diagnoses": (cohort.diagnosis_vocabulary, diagnoses),
+        "procedures": (cohort.procedure_vocabulary, procedures),
+    }
+    names = {kind: [Notation.of(codes).name for codes in both] for kind, both in kinds.items()}
+    apart = [
+        f"{kind} in {theirs}, the model has {own}" for kind, (theirs, own) in names.items() if theirs != own
+    ]
+    if not apart:
+        return "Their codes are of the same ICD versions."
+    return f"The cohort has {' and '.join(apart)}: choose a model that has them (dx2px models)."
 
 
 def _translate(rows: Ragged, own: Vocabulary, target: Vocabulary) -> Ragged:

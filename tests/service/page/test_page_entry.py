@@ -75,8 +75,17 @@ def test_enter_does_not_wait_for_the_server(page: Any, weather: Any) -> None:
     typed(page, "N18.6" + ENTER)
     listed(page, "518.81", "038.9", "N18.6")
     page.until("return document.querySelector('#diagnoses .reading')")
-    assert page.text("#diagnoses .reading") == "Read as 585.6 End stage renal disease (ICD-9-CM, exact)."
+    read = "Read as 585.6 End stage renal disease (ICD-9-CM, exact)."
+    assert page.text("#diagnoses .reading") == read
     assert page.texts("#diagnoses .title")[2] == "End stage renal disease"
+    typed(page, "585.6" + ENTER)  # what N18.6 was read as: neither goes without a word
+    listed(page, "518.81", "038.9", "585.6", "N18.6")
+    page.until("return document.querySelector('#diagnoses .reading')?.textContent.endsWith('counts once.')")
+    assert page.text("#diagnoses .reading") == f"{read} It is in the list already and counts once."
+    page.run(
+        "document.querySelector('#diagnoses [data-diagnosis] [data-key^=\"remove icd9cm:5856\"]').click()"
+    )
+    listed(page, "518.81", "038.9", "N18.6")
     page.driver.refresh()
     assert "39.95" in page.procedures()
     # Words that are searched for are in addresses, the codes of the stay only in bodies.

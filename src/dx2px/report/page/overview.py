@@ -97,10 +97,12 @@ def _set_aside(counts: ProjectionCounts) -> Markup:
         f"{one.codes_set_aside:,} of {one.codes:,} distinct {kind} ({few(one.entries_set_aside)} of {one.entries:,} "
         f"entries) are unknown to the model and were left out."
         for kind, one in asides
+        if one.codes_set_aside
     )
+    stays = f"{counts.stays_kept:,} of {counts.stays:,} stays"
+    measured = f"{stays} still have a diagnosis and a procedure, and were measured."
     return el(
         "p",
-        f"The model did not learn from this cohort. {left_out} {counts.stays_kept:,} of {counts.stays:,} stays still "
-        "have a diagnosis and a procedure, and were measured.",
+        " ".join(filter(None, ["The model did not learn from this cohort.", left_out, measured])),
         class_="notice",
     )

@@ -85,9 +85,11 @@ function settle(found) {
   update({ diagnoses: codes, ...first, ...(coded.length ? { accepted: coded } : {}) });
 }
 
-/** The codes that a diagnosis stands for: itself, or those of the other ICD version that were translated into it. */
+/** The codes that a diagnosis stands for, as asked: itself, and those of the other ICD version translated into it. */
 function entered(one) {
-  return one.mapped_from ?? [one.code];
+  if (!one.mapped_from) return [one.code];
+  const itself = current().diagnoses.some((code) => sameCode(code, one.code));
+  return itself ? [one.code, ...one.mapped_from] : one.mapped_from;
 }
 
 function isMarked(code, place, codes) {

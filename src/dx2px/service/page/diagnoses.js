@@ -97,7 +97,7 @@ function row(code) {
     node("span", { class: "dot", "aria-hidden": "true" }),
     node("span", { class: "code", title: systemOf(code) }, dotted(code)),
     node("span", { class: "title" }, titleOf(code)),
-    trusted ? significance(code) : node("span", { class: "measure" }),
+    trusted && !isRepeated(code) ? significance(code) : node("span", { class: "measure" }),
     takesPrincipal() ? principalMark(code) : null,
     removal(code, titleOf(code)),
     translated.has(code) ? reading(code) : null,
@@ -114,6 +114,12 @@ function significance(code) {
     bar(weight, `significance ${share}`),
     node("span", { class: "number", "aria-hidden": "true" }, share),
   );
+}
+
+/** Whether a translated code says nothing new, since what it was read as stands in the list itself. */
+function isRepeated(code) {
+  const listed = current().diagnoses.filter((one) => one !== code);
+  return translated.has(code) && targets(code).every((to) => listed.some((one) => sameCode(one, to)));
 }
 
 /** One diagnosis may be the principal one; a second click takes the mark away. */
@@ -162,7 +168,8 @@ function reading(code) {
   const { to, kind, via } = translated.get(code);
   const names = to.map((one) => `${dotted(one)} ${titleOf(one)}`).join(" and ");
   const how = kind === "parent" && via ? `by its heading ${dotted(via)}` : kind;
-  return node("div", { class: "reading" }, `Read as ${names} (${systemOf(to[0])}, ${how}).`);
+  const again = isRepeated(code) ? " It is in the list already and counts once." : "";
+  return node("div", { class: "reading" }, `Read as ${names} (${systemOf(to[0])}, ${how}).${again}`);
 }
 
 function status(known) {
