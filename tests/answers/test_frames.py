@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import dx2px
-from dx2px import System, audit_stay, normalize, resolve
+from dx2px import AuditSettings, System, audit_stay, normalize, resolve
 from dx2px.answers import Explanation, Model
 from dx2px.answers.population import score_batches
 from dx2px.errors import InputError, ModelError
@@ -34,6 +34,13 @@ def test_one_line_gives_a_model(folder: Path, model: Model) -> None:
 def test_a_single_text_is_one_code(model: Model) -> None:
     assert model.recommend("428.0").to_dict() == model.recommend(["428.0"]).to_dict()
     assert model.explain("428.0", "37.22").to_dict() == model.explain(["428.0"], ["37.22"]).to_dict()
+    for several in ("428.0, 250.00", "N18.6;I46.9", "0SRC0J9,0SRD0J9"):
+        with pytest.raises(
+            InputError, match=r"as a list of texts, as in \['585.6', '427.5'\], not in one text"
+        ):
+            model.recommend(several)
+    with pytest.raises(InputError, match="No diagnoses were given: give at least one code"):
+        model.recommend("")
 
 
 def test_answers_are_short_where_they_are_shown(model: Model) -> None:
@@ -43,6 +50,13 @@ def test_answers_are_short_where_they_are_shown(model: Model) -> None:
     assert repr(Explanation.of(answer)).startswith("Explanation(428.0, 250.00 → 37.22 ")
     assert repr(model.neighbors("428.0", 1)).startswith("Neighbors(428.0 ~ ")
     assert max(map(len, map(repr, (answer, model.neighbors("428.0"))))) < 120
+    audit = audit_stay(model, ["038.9"], ["37.22", "36.07", "96.04"], AuditSettings(precision=0.001))
+    assert repr(audit).startswith(f"StayAudit({audit.findings[0].kind} ")
+    assert len(repr(audit)) < 120
+    frame = audit.to_frame()
+    assert frame["code"].tolist() == [one.code for one in audit.findings]
+    assert frame["reason"].tolist() == [one.because[0].code for one in audit.findings]
+    assert repr(audit_stay(model, ["nonsense"], ["37.22"])) == "StayAudit(nothing found)"
 
 
 def test_an_answer_is_a_frame_with_a_row_per_procedure(model: Model) -> None:

@@ -19,10 +19,12 @@ from dx2px.answers.given import given_codes
 from dx2px.answers.mapping import Translation, of_other_version, rewritten
 from dx2px.answers.model import Model, Support
 from dx2px.answers.question import asked_of
-from dx2px.answers.results import Mapped, Reason
+from dx2px.answers.result_frames import finding_columns
+from dx2px.answers.results import NAMED, Mapped, Reason
 from dx2px.answers.stay import merged
-from dx2px.codes import counts_as, is_family
+from dx2px.codes import counts_as, is_family, shown_code
 from dx2px.errors import InputError
+from dx2px.frames import as_frame
 from dx2px.ragged import Ragged
 
 REASONS = 3  # diagnoses and other evidence named for a finding, at most
@@ -56,7 +58,7 @@ class Finding:
     suggested: tuple[Reason, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StayAudit:
     """What an audit of one stay found, strongest first; `unknown` codes were left out of it.
 
@@ -69,6 +71,16 @@ class StayAudit:
     unknown: tuple[str, ...]
     mapping: tuple[Mapped, ...] = ()
     audited: bool = True
+
+    def __repr__(self) -> str:
+        """The first findings, in one line."""
+        first = (f"{one.kind} {shown_code(one.code)} {one.strength:.0%}" for one in self.findings[:NAMED])
+        more = ", …" if len(self.findings) > NAMED else ""
+        return f"StayAudit({', '.join(first) or 'nothing found'}{more})"
+
+    def to_frame(self) -> Any:
+        """A data frame of pandas or polars: one row per finding."""
+        return as_frame(finding_columns(self.findings))
 
     def of_kind(self, kind: Kind) -> tuple[Finding, ...]:
         """The findings of one kind, strongest first."""

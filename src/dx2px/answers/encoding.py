@@ -223,7 +223,10 @@ class StayEncoder:
 def check_code_lists(kind: pa.DataType, column: str = "diagnoses") -> None:
     """Raise an `InputError` if a column of this type does not hold lists of text (numbers have lost their zeros)."""
     if not _lists_of_text(kind):
-        raise InputError(f"The column {column} must hold lists of codes as text, not {kind}.")
+        held = "texts" if pa.types.is_string(kind) or pa.types.is_large_string(kind) else kind
+        raise InputError(
+            f"The column {column} must hold lists of codes as text, as in ['585.6', '427.5'], not {held}."
+        )
 
 
 def _lists_of_text(kind: pa.DataType) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
 from dx2px.errors import InputError
 from dx2px.words import called
+
+_CODE = r"\s*[A-Za-z]?[0-9][0-9A-Za-z]{1,6}(?:\.[0-9A-Za-z]{0,4})?\s*"
+_SEVERAL = re.compile(rf"{_CODE}(?:[,;]{_CODE})+")
 
 
 def given_codes(codes: Any, what: str) -> list[str]:
@@ -16,9 +20,11 @@ def given_codes(codes: Any, what: str) -> list[str]:
     Raises:
         InputError: They are not texts; `what` says of whom: diagnoses.
     """
-    if isinstance(codes, str):
-        return [codes]
     wanted = f"Give the {what} as a list of texts, as in ['585.6', '427.5']"
+    if isinstance(codes, str):
+        if _SEVERAL.fullmatch(codes):
+            raise InputError(f"{wanted}, not in one text.")
+        return [codes]
     if isinstance(codes, bytes) or not isinstance(codes, Iterable):
         raise InputError(f"{wanted}, not as {called(codes)}.")
     found = list(codes)

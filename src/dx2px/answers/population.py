@@ -39,6 +39,7 @@ from dx2px.scoring.scorer import BLOCK
 
 STAYS = 16 * BLOCK  # per batch: enough that threads seldom wait for each other, few enough for the memory
 COLUMNS = ("stay_id", "diagnoses")
+_NAMED = 8  # columns that an error message names at most
 
 Done = TypeVar("Done")
 
@@ -93,7 +94,8 @@ def check_columns(schema: pa.Schema, columns: Sequence[str] = COLUMNS, facts: Se
     The first of `columns` is `stay_id`; all others hold lists of codes. `facts` need not be there.
     """
     if wrong := [name for name in columns if schema.names.count(name) != 1]:
-        raise InputError(f"The stays need one column {' and one column '.join(wrong)}.")
+        there = ", ".join(schema.names[:_NAMED]) + (", …" if len(schema.names) > _NAMED else "")
+        raise InputError(f"The stays need one column {' and one column '.join(wrong)}; they have {there}.")
     if pa.types.is_nested(schema.field(columns[0]).type):
         raise InputError(
             f"The column {columns[0]} must hold one value per stay, not {schema.field(columns[0]).type}."

@@ -69,7 +69,7 @@ def usable(
     """The codes that are known or backed off; an error if there are none, with what was probably meant."""
     used, what = [found for found in asked if found.status != "unknown"], _PLURALS[kind]
     if not any(found.code for found in asked):
-        raise InputError(f"No {what} were given: write at least one code.")
+        raise InputError(f"No {what} were given: give at least one code, such as 585.6.")
     if not used:
         from dx2px.answers.advice import advice
 

@@ -1,11 +1,12 @@
-"""Answers as columns, for data frames: one row per procedure, per pair of a plan, or per neighbour."""
+"""Answers as columns, for data frames: one row per procedure, per pair of a plan, per neighbour or finding."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dx2px.answers.audit import Finding
     from dx2px.answers.results import Answer, Neighbors
 
 Columns = Mapping[str, list[Any]]
@@ -53,6 +54,16 @@ def neighbor_columns(found: Neighbors) -> Columns:
         "title": [one.title for _, one in near],
         "similarity": [one.similarity for _, one in near],
     }
+
+
+def finding_columns(findings: Sequence[Finding]) -> Columns:
+    """One row per finding of an audit, with its strongest reason."""
+    names = ("kind", "code", "title", "other", "strength", "probability", "rank")
+    columns = {name: [getattr(one, name) for one in findings] for name in names}
+    columns["reason"] = [one.because[0].code if one.because else None for one in findings]
+    columns["reason_share"] = [one.because[0].share if one.because else None for one in findings]
+    columns["suggested"] = [[reason.code for reason in one.suggested] for one in findings]
+    return columns
 
 
 def _titles(answer: Answer) -> dict[str, str]:

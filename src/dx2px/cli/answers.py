@@ -224,12 +224,12 @@ def _report_families(found: Answer, written: Written) -> None:
         if one.code in written:
             _report_written(one.code, written, notation)
             continue
-        narrowed = f", on the {family.side} {notation.write(family.narrowed)}" if family.narrowed else ""
+        narrowed = f" on the {family.side}, {notation.write(family.narrowed)}" if family.narrowed else ""
         listed = ", ".join(map(notation.write, family.listed[:FIRST]))
         more = ", …" if family.codes > FIRST else ""
         axes = f", by {', '.join(family.complete_by)}" if family.complete_by else ""
-        choice = f"choose one of {counted(family.codes, 'code')}{axes}"
-        remark(f"{notation.write(one.code)}{narrowed}: {choice}: {listed}{more}.")
+        choice = f"choose one of {counted(family.codes, 'code')}{narrowed}{axes}"
+        remark(f"{notation.write(one.code)}: {choice}: {listed}{more}.")
 
 
 def _report_written(code: str, written: Written, notation: Notation) -> None:
