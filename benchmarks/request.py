@@ -1,8 +1,9 @@
 """Processor time of a recommendation over HTTP without the wire: the whole ASGI application, called in its own process.
 
 Run: python benchmarks/request.py [--model MODEL] [--rounds 4]
-200 requests of ten diagnoses, the least of the rounds. To compare two versions, run it in turns with PYTHONPATH set to
-the `src` of each. Beside it the answer alone, and a health probe, which shows what the layers cost. Prints Markdown.
+200 requests of ten diagnoses, one after another and sixteen at a time, as they come from sixteen connections; the least
+of the rounds. To compare two versions, run it in turns with PYTHONPATH set to the `src` of each. Beside it the answer
+alone, and a health probe, which shows what the layers cost. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from dx2px.service.app import create_app
 from dx2px.service.served import Served
 
 REQUESTS = 200
+AT_A_TIME = 16
 
 
 def main() -> None:
@@ -50,18 +52,24 @@ async def measured(served: Served, rounds: int) -> dict[str, float]:
     async def probe(stay: list[str]) -> None:
         await call(app, "GET", "/livez", b"")
 
-    named = {"a recommendation": recommend, "its answer alone": answer, "a health probe": probe}
-    return {what: await least(run, stays, rounds) for what, run in named.items()}
-
-
-async def least(run: Callable[[list[str]], Awaitable[None]], stays: list[list[str]], rounds: int) -> float:
-    times = []
+    named = {
+        "a recommendation": (recommend, 1),
+        f"the same, {AT_A_TIME} at a time": (recommend, AT_A_TIME),
+        "its answer alone": (answer, 1),
+        "a health probe": (probe, 1),
+    }
+    times: dict[str, list[float]] = {what: [] for what in named}
     for _ in range(rounds):
-        started = time.process_time()
-        for stay in stays:
-            await run(stay)
-        times.append(1000 * (time.process_time() - started) / len(stays))
-    return min(times)
+        for what, (run, at_a_time) in named.items():
+            times[what].append(await spent(run, stays, at_a_time))
+    return {what: min(taken) for what, taken in times.items()}
+
+
+async def spent(run: Callable[[list[str]], Awaitable[None]], stays: list[list[str]], at_a_time: int) -> float:
+    started = time.process_time()
+    for start in range(0, len(stays), at_a_time):
+        await asyncio.gather(*(run(stay) for stay in stays[start : start + at_a_time]))
+    return 1000 * (time.process_time() - started) / len(stays)
 
 
 async def call(app: Any, method: str, path: str, body: bytes) -> None:

@@ -37,7 +37,7 @@ class Ragged:
             )
 
     @classmethod
-    def from_lists(cls, rows: Iterable[Sequence[int]]) -> Ragged:
+    def from_lists(cls, rows: Iterable[Sequence[int] | Index]) -> Ragged:
         """Build from Python lists, for tests and small inputs."""
         lists = [np.asarray(row, dtype=np.int32) for row in rows]
         lengths = np.array([len(row) for row in lists], dtype=np.int64)

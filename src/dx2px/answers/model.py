@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.answers import results
+from dx2px.answers.asking import Asked, explain_each, unexplained_procedure
 from dx2px.answers.facts import NOTHING, Facts, Told, answer_rows, evidence_row, told
-from dx2px.answers.families import with_family
 from dx2px.answers.given import check_top, given_codes
 from dx2px.answers.lookup import Found, Lookup, ambiguous
-from dx2px.answers.question import asked_of, diagnosis_of, shown, stay_of, usable
+from dx2px.answers.question import asked_of, diagnosis_of, read, stays_of
 from dx2px.answers.shipped import ProcedureSystem, model_path
-from dx2px.answers.stay import Stay, merged, no_vectors, own_kind, plan_of
+from dx2px.answers.stay import merged, no_vectors, own_kind
 from dx2px.codes import Hit, Kind, Notation, System, Usage, text_only
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CodeError, InputError, ModelError
@@ -169,21 +169,11 @@ class Model:
             ModelError: `coverage` is given, but the model has no calibration; or the paper's plan is asked of a
                 method without vectors.
         """
-        check_top(top)
-        stay = stay_of(self, codes, map, facts)
-        if procedures is not None:
-            asked = self.procedures.find_all(given_codes(procedures, "procedures"))
-            if again := {found.code for found in asked} & set(stay.further):
-                raise InputError(f"{shown(sorted(again))}: coded already, so there is nothing to explain.")
-            return self._explained(stay, asked, plan, with_reasons)
-        cover, members = (None, None) if coverage is None else self._cover(stay, coverage)
-        best = top_l(stay.scores[None, :], top if members is None else len(stay.scores))[0]
-        best = best[np.isfinite(stay.scores[best])]  # coded ones come last
-        ranks = range(1, len(best) + 1) if members is None else (members[best].nonzero()[0] + 1).tolist()
-        found = [
-            self.procedures.at(index) for index in (best if members is None else best[members[best]]).tolist()
-        ]
-        return self._explained(stay, found, plan, with_reasons, cover, ranks)
+        asked = Asked(codes, procedures, top, coverage, map, plan, with_reasons, facts)
+        [answer] = explain_each(self, [asked])
+        if isinstance(answer, InputError):
+            raise answer
+        return answer
 
     def unexplained(
         self,
@@ -198,10 +188,11 @@ class Model:
         diagnoses = tuple(diagnosis_of(self, found, about) for found in asked)
         evidence: tuple[results.EvidenceRow, ...] = ()
         if any(found.status != "unknown" for found in asked):
-            stay = stay_of(self, codes, map, facts)
+            [stay] = stays_of(self, [read(self, codes, map, facts)])
             diagnoses, evidence = stay.diagnoses, stay.evidence
         answered = tuple(
-            _unexplained(found) for found in self.procedures.find_all(given_codes(procedures, "procedures"))
+            unexplained_procedure(found)
+            for found in self.procedures.find_all(given_codes(procedures, "procedures"))
         )
         plan = Plan(own_kind(self.files), self.files.method)
         return results.Explanation(self.source, diagnoses, answered, plan, mapping=mapping, evidence=evidence)
@@ -297,33 +288,6 @@ class Model:
         """
         return Model(self.back_off.extended(list(codes)))
 
-    def _explained(
-        self,
-        stay: Stay,
-        asked: Sequence[Found],
-        choice: PlanChoice,
-        with_reasons: int | None,
-        cover: results.Coverage | None = None,
-        ranks: Sequence[int] | None = None,
-    ) -> results.Explanation:
-        """The one way from a stay and a choice of procedures to an answer."""
-        known = usable(self, asked, "procedure")
-        first = known if with_reasons is None else known[:with_reasons]
-        plan = plan_of(self.files, stay, [index for found in first for index in found.members], choice)
-        explained = {one.code: one for one in stay.explained(known, plan, ranks)}
-        answered = tuple(
-            with_family(explained.get(found.code) or _unexplained(found), stay.diagnoses) for found in asked
-        )
-        groups = self._alternatives([found.index for found in known if found.index is not None])
-        rest = cover, stay.mapping, stay.evidence, groups
-        return results.Explanation(self.source, stay.diagnoses, answered, plan, *rest)
-
-    def _alternatives(self, procedures: Sequence[int]) -> tuple[tuple[str, ...], ...]:
-        """Those of some procedures that exclude each other, in groups."""
-        calibration = self.files.calibration
-        groups = [] if calibration is None else calibration.alternatives.groups(procedures)
-        return tuple(tuple(self.files.procedures[index] for index in group) for group in groups)
-
     def told(self, facts: Facts) -> Told:
         """What a question tells besides diagnoses, as this model reads it."""
         return told(facts, self.layout, self.diagnoses, self.procedures)
@@ -382,26 +346,10 @@ class Model:
             known = layout.rows_of_stay(known, facts, about.known_codes)
         return Ragged.of_one(known), scorer, vectors
 
-    def _cover(self, stay: Stay, coverage: float) -> tuple[results.Coverage, NDArray[np.bool_]]:
-        """What is promised, and which procedures keep the promise, (p,): the most probable ones."""
-        calibration = self.files.calibration
-        if calibration is None:
-            raise ModelError(
-                "This model has no calibration, so it cannot promise a coverage: train it again."
-            )
-        likely = calibration.of_question(stay.scores[None], stay.asked)
-        members = calibration.members(likely, coverage, question=True)[0] & np.isfinite(stay.scores)
-        least = calibration.threshold(coverage, question=True)
-        return results.Coverage(coverage, int(members.sum()), least), members
-
     def _vectors(self, name: str) -> NDArray[np.float32]:
         if name not in self.files.arrays:
             raise no_vectors(self.files.method)
         return self.files.arrays[name]
-
-
-def _unexplained(found: Found) -> results.Procedure:
-    return results.Procedure(found.code, found.title, found.status)
 
 
 def _nearest(lookup: Lookup, cosines: Doubles, top: int, found: Found) -> tuple[results.Neighbor, ...]:

@@ -22,7 +22,7 @@ from dx2px.scoring.folder import ModelFiles
 from dx2px.scoring.methods import METHODS
 from dx2px.scoring.plans import Plan, PlanChoice, PlanKind
 from dx2px.scoring.ranking import places
-from dx2px.scoring.scorer import CouplingScores, Scorer
+from dx2px.scoring.scorer import Scorer
 from dx2px.scoring.segments import Doubles
 from dx2px.scoring.shares import shares_of
 from dx2px.scoring.transport import Penalties, Transport, cosine_costs, solve
@@ -34,7 +34,6 @@ class Stay:
 
     diagnoses: tuple[Diagnosis, ...]  # all
     codes: tuple[str, ...]  # those that count
-    asked: Ragged  # one row: the codes of the vocabulary that they are, or that stand in for them
     evidence: tuple[EvidenceRow, ...]  # all
     scorer: Scorer  # the model's own, or one for this stay's rows alone
     rows: Ragged  # one row: the codes and other evidence as that scorer's indices
@@ -42,7 +41,9 @@ class Stay:
     vectors: NDArray[np.float32] | None  # of the codes
     mu: Doubles  # (n,)
     scores: NDArray[np.float32]  # (p,)
+    coupling: Doubles | None  # (entries, p) of a model that explains so
     calibration: Calibration | None
+    likely: Doubles | None  # (p,) what the calibration says before alternatives
     mapping: tuple[Mapped, ...]
 
     def explained(
@@ -61,9 +62,9 @@ class Stay:
         return [Procedure(found.code, found.title, found.status, *rest) for found, *rest in numbers]
 
     def _likely(self, chosen: NDArray[np.int64]) -> Sequence[float | None]:
-        if self.calibration is None:
+        if self.calibration is None or self.likely is None:
             return [None] * len(chosen)
-        found = self.calibration.of_question(self.scores[None], self.asked, chosen[None])
+        found = self.calibration.limited(self.likely[None], chosen[None])
         return cast(list[float], found[0].tolist())
 
     def _support(self, reasons: Sequence[Sequence[Reason]]) -> list[int | None]:
@@ -97,10 +98,7 @@ def plan_of(files: ModelFiles, stay: Stay, chosen: list[int], choice: PlanChoice
     kind: PlanKind = "transport" if choice == "transport" else own_kind(files)
     codes = stay.codes, tuple(files.procedures[index] for index in chosen)
     if kind == "coupling":
-        scorer = cast(
-            CouplingScores, stay.scorer
-        )  # it explains so; asking a protocol costs as much as the plan
-        mass = stay.merged(scorer.coupling(stay.rows).take(chosen, axis=1))
+        mass = stay.merged(cast(Doubles, stay.coupling).take(chosen, axis=1))
         return Plan(kind, files.method, *codes, mass, evidence=stay.further)
     if kind == "leave-one-out":
         shares = shares_of(

@@ -79,11 +79,21 @@ class Calibration:
 
         Once procedures are coded, that says enough: completion is right for a part of the diagnoses, too.
         """
-        partial = self.partial
-        if partial is None or _out(scores) is not None:
-            return self.probability(scores, places)
-        z = self.log_odds(scores)
-        return self._limited(lambda chosen: sigmoid(partial(z, asked.lengths, chosen, asked)), places)
+        return self.limited(self.unlimited(scores, asked), places)
+
+    def unlimited(self, scores: NDArray[Any], asked: Ragged) -> Doubles:
+        """`of_question` of all procedures, (i, p), before what alternatives change; of stays that all have some
+        coded procedure, or of stays that all have none."""
+        out = _out(scores)
+        if self.partial is None or out is not None:
+            return self._probability(self.pooled(scores, out), out, None)
+        return sigmoid(self.partial(self.log_odds(scores), asked.lengths, None, asked))
+
+    def limited(self, p: Doubles, places: NDArray[np.int64] | None = None) -> Doubles:
+        """What alternatives leave of `unlimited`: of all procedures or, with `places` (i, l), of these only."""
+        return self._limited(
+            lambda chosen: p if chosen is None else np.take_along_axis(p, chosen, axis=1), places
+        )
 
     def given_rest(self, scores: NDArray[Any], places: NDArray[np.int64] | None = None) -> Doubles:
         """The same if the coded procedures are all that a stay has, but for the one asked about; (i, p) or (i, l).
@@ -219,7 +229,10 @@ def centre(scores: NDArray[Any], centred: bool) -> Doubles:
 
 def combined(f: Doubles, stay: Doubles, weights: Doubles) -> Doubles:
     """e of the module's text, (i, p), from f and the stays' `context`."""
-    e: Doubles = weights[0] * f + (stay @ weights[1:])[:, None]
+    # Written out: BLAS would sum in another order for one stay than for several.
+    level = stay[:, 0] * weights[1] + stay[:, 1] * weights[2] + stay[:, 2] * weights[3]
+    e: Doubles = weights[0] * f
+    e += level[:, None]
     return e
 
 

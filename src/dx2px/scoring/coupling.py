@@ -43,41 +43,41 @@ _BLOCK = 256  # stays scored at a time, so that their (n, p) arrays stay in the 
 
 @dataclass(eq=False)
 class _Asked:
-    """Stays, and the tables computed for them."""
+    """Stays, and the tables computed for them: rows and stays come in the order of the places."""
 
     rows: Ragged
+    places: segments.Places
     pairs: Floats  # (n, p)
-    coded: Coded  # which procedures are coded in which stays
+    coded: Coded  # which procedures are coded in which stays, as they came
     coupling: Doubles | None = None  # (n, p)
 
     @cached_property
     def peaks(self) -> Floats:
         """The highest pair of each stay and procedure, (i, p)."""
-        found: Floats = (
-            self.pairs.max(axis=0, keepdims=True)  # as below, in an eighth of the time
-            if len(self.rows) == 1
-            else np.maximum.reduceat(self.pairs, self.rows.offsets[:-1], axis=0)
-        )
-        return found
+        return self.places.peaks(self.pairs)
 
     @cached_property
     def powers(self) -> Floats:
         """exp of the pairs, relative to their peak, (n, p)."""
-        powers: Floats = self.pairs - self.spread(self.peaks)
+        powers = self.pairs.copy()
+        self.places.subtract(powers, self.peaks)
         return np.exp(powers, out=powers)
 
-    def spread(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of stays as values of their rows."""
-        return values if len(self.rows) == 1 else np.repeat(values, self.rows.lengths, axis=0)
+    def log_sums(self) -> Floats:
+        """log Σ_d exp(h_d·v_p + s_d) of each stay and procedure, (i, p)."""
+        sums: Floats = self.places.sum(self.powers)
+        np.log(sums, out=sums)
+        sums += self.peaks
+        return sums
 
-    def sums(self) -> Doubles:
-        """Of the powers of each stay and procedure, (i, p)."""
-        found: Doubles = (
-            self.powers.sum(axis=0, keepdims=True, dtype=np.float64)
-            if len(self.rows) == 1
-            else np.add.reduceat(self.powers, self.rows.offsets[:-1], axis=0, dtype=np.float64)
-        )
-        return found
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """What a stay's answer is made of."""
+
+    scores: Floats  # (p,)
+    significance: Floats  # (n,)
+    coupling: Doubles | None = None  # (n, p) of a method that explains so
 
 
 class CouplingScorer:
@@ -102,40 +102,39 @@ class CouplingScorer:
 
     def scores(self, diagnoses: Ragged) -> Floats:
         if len(diagnoses) == 1:
-            asked = self._asked(diagnoses)
-            out: Floats = np.log(asked.powers.sum(axis=0, keepdims=True)) + asked.peaks
-            coded = asked.coded
-        else:
-            self._check(diagnoses)
-            out = segments.by_block(diagnoses, _BLOCK, len(self.b), self._log_sums)
-            coded = self._coded_in(diagnoses)
-        out += self.b
-        self._settle(out, coded)
-        return out  # (i, p)
+            return self._scores(self._asked(diagnoses))
+        self._check(diagnoses)
+        out = segments.by_block(diagnoses, _BLOCK, len(self.b), self._log_sums)
+        return self._levelled(out, self._coded_in(diagnoses))  # (i, p)
 
     def significance(self, diagnoses: Ragged) -> Floats:
         if len(diagnoses) == 1:
-            weights: Doubles = self.coupling(diagnoses).sum(axis=1)
-            return weights.astype(np.float32)
-        parts = [self.coupling(block).sum(axis=1, dtype=np.float64) for block in diagnoses.blocks(_BLOCK)]
-        return np.concatenate([np.empty(0), *parts]).astype(np.float32)  # (n,)
+            return self._significance(self._asked(diagnoses))
+        parts = [self._significance(self._asked(block)) for block in diagnoses.blocks(_BLOCK)]
+        return np.concatenate([np.empty(0, np.float32), *parts])  # (n,)
 
     def coupling(self, diagnoses: Ragged) -> Doubles:
         """π(d, p) of every stay, its rows laid flat; the rows of a stay sum to 1. Do not modify."""
         asked = self._asked(diagnoses)
-        if asked.coupling is None:
-            asked.coupling = self._coupling(asked)
-        return asked.coupling
+        return asked.places.in_entry_order(self._coupling(asked))
+
+    def each(self, stays: Ragged) -> list[Scored]:
+        """All about each of a few stays, computed in one pass: the same numbers as of each alone."""
+        asked = self._asked(stays)
+        scores, weights = self._scores(asked), self._significance(asked)
+        mass = asked.places.in_entry_order(self._coupling(asked))
+        ends = zip(scores, stays.offsets.tolist(), stays.offsets[1:].tolist(), strict=False)
+        return [Scored(score, weights[start:end], mass[start:end]) for score, start, end in ends]
 
     def pairs(self, rows: Ragged) -> Floats:
         """h_d·v_p + s_d of every row of evidence and procedure; do not modify."""
-        return self._asked(rows).pairs
+        asked = self._asked(rows)
+        return asked.places.in_entry_order(asked.pairs)
 
     def features(self, rows: Ragged) -> Floats:
         """h_d of every row of evidence, (n, m)."""
         places = segments.Places(rows)
-        found = np.empty((len(rows.values), self.U.shape[1]), np.float32)
-        found[places.entries] = self._placed_features(places, rows.values[places.entries])
+        found: Floats = places.in_entry_order(self._placed_features(places, rows.values[places.entries]))
         return found  # (n, m)
 
     def _asked(self, rows: Ragged) -> _Asked:
@@ -144,20 +143,38 @@ class CouplingScorer:
         if last is not None and last.rows is rows:
             return last
         self._check(rows)
-        asked = _Asked(rows, self._pairs(rows), self._coded_in(rows))
+        places = segments.Places(rows)
+        asked = _Asked(rows, places, self._placed(places, rows), self._coded_in(rows))
         if len(rows) == 1:
             self._last = asked
         return asked
 
+    def _scores(self, asked: _Asked) -> Floats:
+        return self._levelled(asked.places.in_first_order(asked.log_sums()), asked.coded)
+
+    def _levelled(self, out: Floats, coded: Coded) -> Floats:
+        """Adds b and l, and takes out what is coded already."""
+        out += self.b
+        self._settle(out, coded)
+        return out  # (i, p)
+
+    def _significance(self, asked: _Asked) -> Floats:
+        weights: Doubles = asked.places.in_entry_order(self._coupling(asked).sum(axis=1))
+        return weights.astype(np.float32)  # (n,)
+
     def _coupling(self, asked: _Asked) -> Doubles:
         """exp(h_d·v_p + s_d), relative to its peak, times exp(peak + b_p), so that all of a stay sum to 1."""
-        heights = asked.peaks.astype(np.float64) + self.b  # (i, p)
-        self._settle(heights, asked.coded)
-        heights -= heights.max(axis=1, keepdims=True)
-        weights = np.exp(heights, out=heights)
-        weights /= (weights * asked.sums()).sum(axis=1, keepdims=True)
-        found: Doubles = asked.powers * asked.spread(weights)
-        return found  # (n, p)
+        if asked.coupling is None:
+            heights = asked.peaks.astype(np.float64) + self.b  # (i, p)
+            stays, coded = asked.coded
+            self._settle(heights, (asked.places.rank[stays], coded))
+            heights -= heights.max(axis=1, keepdims=True)
+            weights = np.exp(heights, out=heights)
+            sums = asked.places.sum(asked.powers, np.float64)
+            weights /= (weights * sums).sum(axis=1, keepdims=True)
+            asked.coupling = asked.powers.astype(np.float64)
+            asked.places.multiply(asked.coupling, weights)
+        return asked.coupling  # (n, p)
 
     def _settle(self, heights: NDArray[Any], coded: Coded) -> None:
         """Add l to the levels of the procedures, (i, p), and take out those that are coded; in place."""
@@ -185,15 +202,6 @@ class CouplingScorer:
         """log Σ_d exp(h_d·v_p + s_d), (i, p)."""
         places = segments.Places(rows)
         return places.in_first_order(places.log_sum_exp(self._placed(places, rows)))
-
-    def _pairs(self, rows: Ragged) -> Floats:
-        places = segments.Places(rows)
-        placed = self._placed(places, rows)
-        if len(rows) == 1:
-            return placed
-        found = np.empty_like(placed)
-        found[places.entries] = placed
-        return found  # (n, p)
 
     def _placed(self, places: segments.Places, rows: Ragged) -> Floats:
         """The pairs in the order of the places."""

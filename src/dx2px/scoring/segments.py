@@ -8,6 +8,7 @@ Axes: i rows, n entries of all rows laid flat, m dimensions, q codes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -112,47 +113,74 @@ class Places:
             return
         self.order = _longest_first(rows)
         self.lengths = rows.lengths[self.order]  # (i,)
-        counts = np.searchsorted(-self.lengths, -np.arange(self.lengths[0]))  # rows longer than each place
+        counts = np.searchsorted(
+            -self.lengths, -np.arange(self.lengths.max(initial=0))
+        )  # rows longer than each place
         ends = np.cumsum(counts)
         self._stretches = list(zip((ends - counts).tolist(), counts.tolist(), strict=True))
         row = np.arange(len(rows.values)) - np.repeat(ends - counts, counts)
         self.entries = rows.offsets[self.order][row] + np.repeat(np.arange(len(counts)), counts)  # (n,)
 
-    def sum(self, values: Floats) -> Floats:
+    @cached_property
+    def rank(self) -> NDArray[np.int64]:
+        """For each row as they came, its place in this order."""
+        found = np.empty_like(self.order)
+        found[self.order] = np.arange(len(self.order))
+        return found
+
+    def sum(self, values: Floats, dtype: type[np.floating] = np.float32) -> NDArray[Any]:
         """Σ over the entries of each row, (i, …), from one value per entry in this order."""
         if len(self.order) == 1:
-            total: Floats = values.sum(axis=0, keepdims=True)
+            total: NDArray[Any] = values.sum(axis=0, keepdims=True, dtype=dtype)
             return total
-        out = values[: len(self.order)].copy()
+        out = values[: len(self.order)].astype(dtype)
         for start, count in self._stretches[1:]:
             out[:count] += values[start : start + count]
         return out
 
-    def multiply(self, values: Floats, by: Floats) -> None:
+    def peaks(self, values: Floats) -> Floats:
+        """The highest of each row's entries, column by column, (i, …)."""
+        if len(self.order) == 1:
+            found: Floats = values.max(axis=0, keepdims=True)
+            return found
+        found = values[: len(self.order)].copy()
+        for start, count in self._stretches[1:]:
+            np.maximum(found[:count], values[start : start + count], out=found[:count])
+        return found
+
+    def multiply(self, values: NDArray[Any], by: NDArray[Any]) -> None:
         """Multiply each entry by its row's factor, in place."""
         for start, count in self._stretches if len(by) > 1 else [(0, len(values))]:
             values[start : start + count] *= by[:count]
 
+    def subtract(self, values: Floats, by: Floats) -> None:
+        """Subtract its row's value from each entry, in place."""
+        for start, count in self._stretches if len(by) > 1 else [(0, len(values))]:
+            values[start : start + count] -= by[:count]
+
     def log_sum_exp(self, values: Floats) -> Floats:
         """log Σ exp over the entries of each row, column by column, (i, …); changes the values."""
-        if len(self.order) == 1:
-            peaks: Floats = values.max(axis=0, keepdims=True)
-            values -= peaks
-        else:
-            peaks = values[: len(self.order)].copy()
-            for start, count in self._stretches[1:]:
-                np.maximum(peaks[:count], values[start : start + count], out=peaks[:count])
-            for start, count in self._stretches:
-                values[start : start + count] -= peaks[:count]
-        sums = self.sum(np.exp(values, out=values))
+        peaks = self.peaks(values)
+        self.subtract(values, peaks)
+        sums: Floats = self.sum(np.exp(values, out=values))
         np.log(sums, out=sums)
         sums += peaks
         return sums
 
     def in_first_order(self, values: Floats) -> Floats:
         """One value per row, in the order in which the rows came."""
+        if len(self.order) == 1:
+            return values
         out = np.empty_like(values)
         out[self.order] = values
+        return out
+
+    def in_entry_order(self, values: NDArray[Any]) -> NDArray[Any]:
+        """One value per entry, in the order in which the entries came."""
+        if len(self.order) == 1:
+            return values
+        out = np.empty_like(values)
+        out[self.entries] = values
         return out
 
 

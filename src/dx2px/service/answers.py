@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Unpack
 
 from dx2px.answers import Explanation, Model, PlanChoice, Recommendation
+from dx2px.answers.asking import Asked, explain_each
 from dx2px.answers.audit import audit_stay
 from dx2px.answers.defects import AuditSettings
 from dx2px.answers.facts import Facts
@@ -76,8 +77,8 @@ class Answers:
         **facts: Unpack[Facts],
     ) -> dict[str, Any]:
         """The best procedures for diagnoses; without `mapped`, those of the other ICD version are refused."""
-        found = self._explained(diagnoses, None, top, coverage, mapped, "own", facts)
-        return Recommendation.of(found).to_dict()
+        asked = self.question(diagnoses, None, top, coverage, mapped, "own", facts)
+        return Recommendation.of(self._explained(asked)).to_dict()
 
     def explain(
         self,
@@ -90,9 +91,11 @@ class Answers:
         **facts: Unpack[Facts],
     ) -> dict[str, Any]:
         """What leads to procedures; the plan is empty if the model knows none of the diagnoses or procedures."""
-        return self._explained(diagnoses, procedures, top, coverage, mapped, plan, facts).to_dict()
+        return self._explained(
+            self.question(diagnoses, procedures, top, coverage, mapped, plan, facts)
+        ).to_dict()
 
-    def _explained(
+    def question(
         self,
         diagnoses: Sequence[str],
         procedures: Sequence[str] | None,
@@ -101,25 +104,35 @@ class Answers:
         mapped: bool,
         plan: PlanChoice,
         facts: Facts,
-    ) -> Explanation:
+    ) -> Asked:
+        """A question for `explain_each`, or the problem that it is."""
         self._check_facts(facts)
         if procedures is not None and self._some_are_coded(procedures, facts):
             raise refuse(409, "already-coded", "A procedure to be explained is coded already.")
+        # A coverage may need most procedures: the reasons of all are megabytes.
+        return Asked(diagnoses, procedures, top, coverage, mapped, plan, MOST_TOP, facts)
+
+    def explain_each(self, asked: Sequence[Asked]) -> list[Explanation | Exception]:
+        """The answer to each question, or the problem that it is."""
+        found = zip(asked, explain_each(self.model, asked), strict=True)
+        return [
+            self._refused(one, answer) if isinstance(answer, InputError) else answer for one, answer in found
+        ]
+
+    def _explained(self, asked: Asked) -> Explanation:
+        [answer] = self.explain_each([asked])
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def _refused(self, asked: Asked, error: InputError) -> Explanation | Exception:
+        """The problem; that the model knows none of the codes is none."""
+        if not isinstance(error, UnknownCodesError):
+            return _refusal(error)
         try:
-            return self.model.explain(
-                diagnoses,
-                procedures,
-                top,
-                coverage=coverage,
-                map=mapped,
-                plan=plan,
-                with_reasons=MOST_TOP,  # a coverage may need most procedures: all their reasons are megabytes
-                **facts,
-            )
-        except UnknownCodesError:
-            return self.model.unexplained(diagnoses, procedures or (), map=mapped, **facts)
-        except InputError as error:
-            raise _refusal(error) from None
+            return self.model.unexplained(asked.codes, asked.procedures or (), map=asked.map, **asked.facts)
+        except InputError as other:
+            return _refusal(other)
 
     def audit(
         self,

@@ -8,11 +8,13 @@ import orjson
 from fastapi import FastAPI, Path, Query, Request
 from starlette.responses import Response
 
+from dx2px.answers import Recommendation
 from dx2px.answers.defects import AuditSettings
 from dx2px.answers.facts import Facts
 from dx2px.service import answer_schemas, bodies, schemas
 from dx2px.service.contract import BODY, operation
 from dx2px.service.served import Served
+from dx2px.service.together import Together
 
 _STAY = {"diagnoses": ["428.0", "584.9", "518.81"]}
 
@@ -82,7 +84,7 @@ class _Routes:
     thread would cost the others. An audit of many stays lets other requests pass between two stays."""
 
     def __init__(self, served: Served) -> None:
-        self.served = served
+        self.served, self.together = served, Together()
 
     async def codes(
         self,
@@ -97,13 +99,17 @@ class _Routes:
     async def recommend(self, request: Request) -> Response:
         body = await bodies.read(request, schemas.RecommendRequest)
         answers = self.served.answers.answering(body.diagnoses, body.answer_in)
-        return reply(answers.recommend(body.diagnoses, body.top, body.coverage, body.map, **_facts(body)))
+        many = body.top, body.coverage, body.map
+        asked = answers.question(body.diagnoses, None, *many, "own", _facts(body))
+        found = await self.together.explain(answers, asked, request.state.turns)
+        return reply(Recommendation.of(found).to_dict())
 
     async def explain(self, request: Request) -> Response:
         body = await bodies.read(request, schemas.ExplainRequest)
         answers = self.served.answers.answering(body.diagnoses, body.answer_in)
-        many = body.top, body.coverage, body.map, body.plan
-        return reply(answers.explain(body.diagnoses, body.procedures, *many, **_facts(body)))
+        many = body.top, body.coverage, body.map, body.plan, _facts(body)
+        asked = answers.question(body.diagnoses, body.procedures, *many)
+        return reply((await self.together.explain(answers, asked, request.state.turns)).to_dict())
 
     async def audit(self, request: Request) -> Response:
         body = await bodies.read(request, schemas.AuditRequest)

@@ -1,6 +1,7 @@
 """The outermost layer: every request gets an id, a line in the log, a place in the metrics, and security headers.
 
-`scope["state"]` has the `request_id`, and `turn`, which a request awaits before each piece of its work.
+`scope["state"]` has the `request_id`, `turn`, which a request awaits before each piece of its work,
+and the `turns` of all.
 
 A line has method, route template, status, milliseconds and id. Paths, query strings, bodies, headers and addresses
 are never logged. For an unforeseen error the log has its type and the places in the code, not its message.
@@ -63,7 +64,8 @@ class Observed:
         started = time.perf_counter()
         request_id = secrets.token_hex(8)
         gone = scope.get("extensions", {}).get(GONE, lambda: False)
-        scope["state"] = {"request_id": request_id, "turn": partial(self.turns.take, gone)}
+        turn = partial(self.turns.take, gone)
+        scope["state"] = {"request_id": request_id, "turn": turn, "turns": self.turns}
         sender = _Sender(send, request_id)
         try:
             await self.app(scope, receive, sender)

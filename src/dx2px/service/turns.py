@@ -23,6 +23,7 @@ class Turns:
     """A queue for the work of one event loop."""
 
     def __init__(self) -> None:
+        self.waiting = 0  # requests that wait for their turn
         self._queue = asyncio.Lock()  # wakes those that wait in their order
         self._rested = 0.0
 
@@ -33,11 +34,15 @@ class Turns:
             gone: Tells whether the client has gone; then a turn is not given, but a `ClientGoneError`.
         """
         loop = asyncio.get_running_loop()
-        async with self._queue:
-            await asyncio.sleep(0)
-            if loop.time() - self._rested > _WORK_SECONDS:
-                for _ in range(_PASSES):
-                    await asyncio.sleep(0)
-                self._rested = loop.time()
+        self.waiting += 1
+        try:
+            async with self._queue:
+                await asyncio.sleep(0)
+                if loop.time() - self._rested > _WORK_SECONDS:
+                    for _ in range(_PASSES):
+                        await asyncio.sleep(0)
+                    self._rested = loop.time()
+        finally:
+            self.waiting -= 1
         if gone():
             raise ClientGoneError
