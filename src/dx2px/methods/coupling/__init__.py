@@ -1,4 +1,5 @@
-"""The default method, in the order to read it: `network` (formula and loss), `step`, `size`, `settings`, `model`.
+"""The default method, in the order to read it: `network` (formula and loss), `step`, `beside`, `size`, `settings`,
+`model`.
 
 `dx2px.scoring.coupling` has the formula that answers; `network` has the same one with its gradient.
 """

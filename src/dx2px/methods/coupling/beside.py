@@ -21,6 +21,7 @@ import torch
 from numpy.typing import NDArray
 
 from dx2px.cohort import Cohort, Ragged
+from dx2px.scoring import points
 from dx2px.scoring.beside import Beside, CodedLevels
 from dx2px.scoring.cohort_evidence import known_of
 from dx2px.scoring.evidence import EvidenceLayout
@@ -32,7 +33,7 @@ from dx2px.training.fit_correction import shuffled
 
 FACTORS, STEPS = 32, 600
 QUESTIONS = 8  # per stay, at most
-MOST_PAIRS = 50_000_000  # of question and procedure
+MOST_PAIRS = 50_000_000  # of question and procedure, to learn from; `points.MOST_PAIRS` to decide
 _RIDGE = {"a": (0.5, 0.0), "A": (8.0, 0.0), "B": (8.0, 0.0)}
 _SPREAD = 0.3  # deviation of A at the start
 
@@ -85,7 +86,8 @@ def fit_levels(
         balance: κ of the loss.
         half: Round the arrays to half precision, as the folder will.
     """
-    asked, tests = (_with_several(stays, layout.procedures) for _, stays in (learned, validation))
+    asked = _with_several(learned[1], layout.procedures, MOST_PAIRS)
+    tests = _with_several(validation[1], layout.procedures, points.MOST_PAIRS)
     if not len(asked) or not len(tests):
         return None
     lessons = _Questions.of(learned[0], layout, asked, balance, np.random.default_rng(0))
@@ -119,10 +121,10 @@ def gradient(weights: Weights, questions: _Questions, rows: NDArray[np.int64]) -
     return {"a": wrong.sum(axis=0), "A": shown.T @ (wrong @ B), "B": wrong.T @ factors}
 
 
-def _with_several(stays: Cohort, procedures: int) -> Cohort:
+def _with_several(stays: Cohort, procedures: int, most: int) -> Cohort:
     """The stays with several procedures, each as often as it is asked about."""
     several = np.flatnonzero(stays.procedures.lengths > 1)
-    number = min(QUESTIONS * len(several), max(1, MOST_PAIRS // procedures)) if len(several) else 0
+    number = min(QUESTIONS * len(several), max(1, most // procedures)) if len(several) else 0
     places = np.linspace(0, len(several), number, endpoint=False).astype(np.int64)
     return stays.subset(several[places])
 

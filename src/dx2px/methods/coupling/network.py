@@ -5,6 +5,8 @@
     π(d,p) ∝ exp(h_d·v_p + s_d + b_p)                  over d ∈ D_i and all p; sums to 1           `totals`
     loss_i = −w_i Σ_{p∈P_i} log Σ_d π(d,p),            w_i = (1 + κ)/(κ + |P_i|)                   `surprise`
 
+What coded procedures do to the levels b_p is fitted afterwards (`beside`), with the network as it is.
+
 While learning, u_d, s_d and v_p are each the sum of the code's own part and a part that all codes of its ICD category
 share, so that a rare code learns from its siblings; `folded` adds them, and a saved model has the sums. The rows of
 principal diagnoses and of coded procedures (`dx2px.scoring.evidence`) share parts among themselves likewise. Every step
