@@ -168,10 +168,13 @@ class Trained:
         return self.recommender.settings() | {"split": self.split_settings, DATA_KEY: self.data}
 
     def is_saved_in(self, path: str | os.PathLike[str]) -> bool:
-        """Whether a folder holds this model already: the same method, settings, stays and weights.
+        """Whether a folder holds this model already.
 
         Args:
             path: A folder, or where one may be.
+
+        Returns:
+            True if it holds a model of the same method, settings, stays and weights; False for any other folder.
         """
         try:
             held = read_folder(path)
