@@ -44,6 +44,7 @@ from dx2px.scoring.folder import write_folder
 from dx2px.scoring.identity import fingerprint
 from dx2px.scoring.measured import measured_part
 from dx2px.scoring.metrics import evaluate
+from dx2px.scoring.per_procedure import PerProcedure
 from dx2px.scoring.reliability import reliability
 from dx2px.scoring.travel import travelled
 from dx2px.storage import write_text
@@ -110,7 +111,15 @@ def mean_gap(
     stage = calibrated(method, scorer, cohort.subset(training), cohort.subset(validation))
     stays = cohort.subset(test)
     found = reliability(stage, scorer.scores, stay_rows(scorer, stays), stays.procedures).procedures
-    return {"mean": found.mean_gap, "by_chance": found.by_chance, "procedures": len(found.gaps)}
+    return gap_record(found)
+
+
+def gap_record(found: PerProcedure) -> dict[str, Any]:
+    """The mean gap, what chance alone would give, and how much that would vary from one test part to the next."""
+    squares = [one.predicted * (1 - one.predicted) / one.stays for one in found.gaps]
+    varies = float(np.sqrt((1 - 2 / np.pi) * sum(squares)) / len(squares)) if squares else None
+    shown = {"mean": found.mean_gap, "by_chance": found.by_chance, "varies": varies}
+    return {**shown, "procedures": len(found.gaps)}
 
 
 def curves(path: Path, start: str, sizes: list[int], draws: int, methods: list[str], out: Path) -> None:
@@ -150,7 +159,7 @@ def across(cohort: Cohort, region: str) -> dict[str, Any]:
         "version": __version__,
         "stays": len(own),
         **found,
-        "gap": {"mean": gap.mean_gap, "by_chance": gap.by_chance, "procedures": len(gap.gaps)},
+        "gap": gap_record(gap),
         "tried": adapted.recommender.settings()["adapted"]["tried"],
     }
 

@@ -2,7 +2,7 @@
 
 1. One stage for all procedures, on validation stays                                     `fit_calibration`
 2. A head that corrects each procedure, on training stays; kept if validation gains      `fit_head`
-   or, from few stays, one that shifts each procedure, on validation stays               `fit_shifts`
+   or, with runs that left stays out, on these: shifts, and half of a head                `fit_shifts`
 3. Which procedures exclude each other, in the training stays                            `fit_alternatives`
 4. What changes once some procedures are coded, for a model that takes this as evidence  `fit_completion`
 5. What changes once the coded ones are all others that a stay has, likewise             `fit_rest`
@@ -24,10 +24,12 @@ import torch
 from numpy.typing import NDArray
 
 from dx2px.cohort import Cohort, Ragged
+from dx2px.ragged import joined
 from dx2px.scoring.calibration import Calibration
 from dx2px.scoring.cohort_evidence import known_of, stay_rows
 from dx2px.scoring.evidence import Evidence, EvidenceLayout, layout_of
 from dx2px.scoring.head import COMPLETION, PARTIAL
+from dx2px.scoring.metrics import BATCH
 from dx2px.scoring.points import MOST_PAIRS, evenly_spread, scored_pairs
 from dx2px.scoring.scorer import Scorer
 from dx2px.scoring.segments import Doubles, Floats
@@ -53,7 +55,6 @@ def calibrated(method: Recommender, scorer: Scorer, lessons: Cohort, held_out: C
     def blurred(rows: Ragged) -> Floats:
         return method.blurred_scores(rows, generator)
 
-    mixed = blurred(_mixed_rows(layout, lessons))
     tests = method.tests() or [(scorer, held_out)]
     ways = [
         _joined([_scored(one, stays, way) for one, stays in tests])
@@ -61,13 +62,15 @@ def calibrated(method: Recommender, scorer: Scorer, lessons: Cohort, held_out: C
     ]
     both = _spread(_joined(ways))
     stage = fit_calibration(*both)
-    eta = pooled_log_odds(stage, mixed)
     if method.tests():
-        stage = with_shifts(stage, both, half=method.half)
+        scores, coded = _left_out(method.tests(), layout)
+        eta = pooled_log_odds(stage, scores)
+        stage = with_shifts(stage, (eta, coded), both, half=method.half)
     else:
-        stage = with_head(stage, (eta, lessons.procedures), both, half=method.half)
+        eta, coded = pooled_log_odds(stage, blurred(_mixed_rows(layout, lessons))), lessons.procedures
+        stage = with_head(stage, (eta, coded), both, half=method.half)
     if stage.head is not None:  # pooled probabilities know too little to tell what excludes what
-        stage = replace(stage, alternatives=fit_alternatives(stage.head, eta, lessons.procedures))
+        stage = replace(stage, alternatives=fit_alternatives(stage.head, eta, coded))
 
     known, learned = (scorer.scores, held_out), (blurred, lessons.subset(np.arange(0, len(lessons), 2)))
     if layout is not None:
@@ -84,6 +87,16 @@ def calibrated(method: Recommender, scorer: Scorer, lessons: Cohort, held_out: C
         thresholds=np.min(found, axis=0),  # those that keep the promise both ways
         partial_thresholds=_question_thresholds(stage, scorer, held_out),
     )
+
+
+def _left_out(tests: Sequence[tuple[Scorer, Cohort]], layout: EvidenceLayout | None) -> tuple[Floats, Ragged]:
+    """The scores of stays by runs that did not learn from them, and what was coded; not too many of each run."""
+    scores, coded = [], []
+    for one, stays in tests:
+        some = stays.subset(fitting_stays(len(tests) * len(stays.procedure_vocabulary), len(stays)))
+        scores += [one.scores(block) for block in _mixed_rows(layout, some).blocks(BATCH)]
+        coded.append(some.procedures)
+    return np.concatenate(scores), joined(coded)
 
 
 def _mixed_rows(layout: EvidenceLayout | None, stays: Cohort) -> Ragged:

@@ -138,15 +138,25 @@ def test_runs_are_averaged_after_a_share_of_the_way() -> None:
     assert found.best_epoch == 0
 
 
-def test_few_validation_stays_are_joined_by_cuts_of_the_training_stays() -> None:
+def test_cuts_of_the_training_stays_stand_beside_the_validation_stays() -> None:
     cohort = hospital()
     few = parts(cohort, np.arange(200), np.arange(200, 240), 0)
     assert [len(part.held_out) for part in few] == [40, 50, 50, 50, 50]
     assert len({part.lessons.layout() for part in few}) == 1
     for part in few[1:]:
         assert len(part.lessons) == 150
-    many = hospital(700)
-    assert len(parts(many, np.arange(400), np.arange(400, 700), 0)) == 1
+
+
+def test_where_validation_stays_choose_the_cuts_get_their_runs_afterwards(base: ModelFiles) -> None:
+    start, said = Base.of(base, "elsewhere", hospital(400)), []
+    for ladder in ([replace(BOLD, epochs=1)], []):
+        model = AdaptedModel(start, ladder)
+        model.fit(start.cohort, np.arange(100), np.arange(100, 400), say=said.append)
+        assert [len(stays) for _, stays in model.tests()] == [300, 25, 25, 25, 25]
+        first = model.tests()[0][0]
+        rows = stay_rows(first, start.cohort)
+        assert np.array_equal(first.scores(rows), model.scorer().scores(rows)), "the run that chose is kept"
+    assert sum("to fit probabilities" in text for text in said) == 4
 
 
 def test_a_stopped_run_goes_on_to_the_same_weights(

@@ -8,7 +8,9 @@ nothing does better, its weights are kept.
 
 A few dozen validation stays would choose by chance. So the training stays are then cut into parts; each part validates
 what is learned from the others, and all stays that validated choose together. The model is the mean of what these runs
-have learned, since the mean has less of the chance of each.
+have learned, since the mean has less of the chance of each. Where the validation stays are enough to choose, the parts
+get their runs afterwards, on the chosen rung: probabilities are fitted on stays that a run has not learned from, and
+the validation stays are too few for that.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import numpy as np
 
 from dx2px.cohort import Cohort
 from dx2px.methods.coupling import levels
-from dx2px.methods.coupling.ladder import LADDER, SHARES, Lessons, Part, Run, Rung, mean, parts
+from dx2px.methods.coupling.ladder import CUTS, ENOUGH, LADDER, SHARES, Lessons, Part, Run, Rung, mean, parts
 from dx2px.methods.coupling.model import CouplingModel
 from dx2px.methods.coupling.network import CouplingConfig, CouplingNetwork
 from dx2px.methods.coupling.settings import CouplingTraining
@@ -72,19 +74,20 @@ class AdaptedModel(CouplingModel):
     ) -> Self:
         """Climb the ladder, and keep what does best on the stays that validate."""
         cuts, self._tests = parts(cohort, training, validation, seed), []
+        choosing = cuts if len(validation) < ENOUGH else cuts[:1]
         say("the base alone")
-        kept = [Run.unmoved(self._begun(part.lessons, NEVER)) for part in cuts]
-        best = self._measured(kept, cuts, None, seed, 1.0)
+        kept = [self._unmoved(part) for part in choosing]
+        best = self._measured(kept, choosing, None, seed, 1.0)
         self.tried, self.chosen, self.share, before = [{"f1": best}], None, 1.0, 0.0
-        starts = [self._level(part.lessons, seed) for part in cuts]
-        for place, rung in enumerate(self.ladder, 1):
-            say(f"{place} of {len(self.ladder)}: {rung}")
+        starts = [self._level(part.lessons, seed) for part in choosing]
+        for place, rung in enumerate(self.ladder):
+            say(f"{place + 1} of {len(self.ladder)}: {rung}")
             runs = []
-            for number, (part, start) in enumerate(zip(cuts, starts, strict=True)):
-                runs.append(Run(start, self._learned_by(part, rung, start, f"{place}.{number}", seed)))
+            for number, (part, start) in enumerate(zip(choosing, starts, strict=True)):
+                runs.append(self._run(part, rung, start, (place, number), seed))
                 if not runs[-1].outcome.finished:
                     return self
-            found = {share: self._measured(runs, cuts, rung, seed, share) for share in SHARES}
+            found = {share: self._measured(runs, choosing, rung, seed, share) for share in SHARES}
             self.tried += [{"f1": f1, **asdict(rung), "share": share} for share, f1 in found.items()]
             share = max(found, key=found.__getitem__)
             say(f"mean F1 {found[share]:.2f} % on the validation stays, after {share:.0%} of the way")
@@ -93,10 +96,28 @@ class AdaptedModel(CouplingModel):
             if found[share] < before:
                 break  # the stays do not support more
             before = found[share]
-        if len(cuts) > 1:  # too few stays validate the mean itself to fit probabilities on them
-            self._tests = self._scorers(kept, cuts, self.chosen, seed, self.share)
-        self._settle(cuts[0].lessons, self.chosen, mean(kept, self.share), seed)
+        others = self._others(cuts, len(choosing), seed, say)
+        if others is not None:
+            self._tests = self._scorers([*kept, *others], cuts, self.chosen, seed, self.share)
+            self._settle(cuts[0].lessons, self.chosen, mean(kept, self.share), seed)
         return self
+
+    def _others(self, cuts: Sequence[Part], chose: int, seed: int, say: Say) -> list[Run] | None:
+        """The runs of the cuts that did not choose; None if they were stopped."""
+        if self.chosen is None:
+            return [self._unmoved(part) for part in cuts[chose:]]
+        found: list[Run] = []
+        for number, part in enumerate(cuts[chose:], chose):
+            say(f"to fit probabilities, without part {number} of {CUTS}")
+            place, start = self.ladder.index(self.chosen), self._level(part.lessons, seed)
+            found.append(self._run(part, self.chosen, start, (place, number), seed))
+            if not found[-1].outcome.finished:
+                return None
+        return found
+
+    def _unmoved(self, part: Part) -> Run:
+        """The base alone."""
+        return Run.unmoved(self._begun(part.lessons, NEVER))
 
     def _measured(
         self, runs: Sequence[Run], cuts: Sequence[Part], rung: Rung | None, seed: int, share: float
@@ -119,7 +140,7 @@ class AdaptedModel(CouplingModel):
         return found
 
     def tests(self) -> Sequence[tuple[Scorer, Cohort]]:
-        """The runs with the stays that validated them, where these are few."""
+        """The runs, with the stays that each has not learned from: together all but the test stays."""
         return self._tests
 
     def _level(self, lessons: Lessons, seed: int) -> Weights:
@@ -134,12 +155,13 @@ class AdaptedModel(CouplingModel):
         moved = levels.moved_levels(scores, some.procedures, worth, self._on(None).model.balance)
         return weights | {"b": (weights["b"] + moved).astype(np.float32)}
 
-    def _learned_by(self, part: Part, rung: Rung, start: Weights, mark: str, seed: int) -> Outcome:
-        """What one run learns."""
+    def _run(self, part: Part, rung: Rung, start: Weights, mark: tuple[int, int], seed: int) -> Run:
+        """What is learned on a rung; `mark` is its place, and the number of the part."""
         self.asked, self._from = self._on(rung), start
-        self.checkpoint = None if self._home is None else self._home.with_name(f"{self._home.name}.{mark}")
+        name = None if self._home is None else f"{self._home.name}.{mark[0] + 1}.{mark[1]}"
+        self.checkpoint = None if self._home is None or name is None else self._home.with_name(name)
         self.fit_stays(part.lessons, part.held_out, seed=seed)
-        return self._learned
+        return Run(start, self._learned)
 
     def _on(self, rung: Rung | None) -> CouplingTraining:
         """The settings of a rung."""

@@ -1,7 +1,8 @@
 """How far an adapted model may go from its start, which stays choose it, and what the runs on them have learned.
 
-A rung says how a run learns; a share says how much is taken of the way from its start to its end. With few stays that
-validate, the training stays are cut into parts, and there is a run for each.
+A rung says how a run learns; a share says how much is taken of the way from its start to its end. The training stays
+are cut into parts, and there is a run without each. Where few stays validate, these runs help to choose; else only
+their stays are needed, to fit probabilities on.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dx2px.training.loop import Outcome, Weights
 from dx2px.training.stays import HeldStays
 
 ENOUGH = 300  # validation stays that choose by themselves
-CUTS = 4  # parts of the training stays that validate, too, where there are fewer
+CUTS = 4  # parts of the training stays; where there are fewer validation stays, they validate, too
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Part:
 
 
 def parts(cohort: Cohort, training: Rows, validation: Rows, seed: int) -> list[Part]:
-    """The split as it is and, where few stays validate, cuts of the training stays."""
+    """The split as it is, and cuts of the training stays."""
     layout = HeldStays(cohort, training).layout()
     return [
         Part(Lessons(cohort, own, layout), cohort.subset(others))
@@ -73,11 +74,10 @@ def parts(cohort: Cohort, training: Rows, validation: Rows, seed: int) -> list[P
 
 def _rows(training: Rows, validation: Rows, seed: int) -> Iterator[tuple[Rows, Rows]]:
     yield training, validation
-    if len(validation) < ENOUGH:
-        order = np.random.default_rng(seed).permutation(training)
-        for cut in range(CUTS):
-            others = order[cut::CUTS]
-            yield np.setdiff1d(training, others), np.sort(others)
+    order = np.random.default_rng(seed).permutation(training)
+    for cut in range(CUTS):
+        others = order[cut::CUTS]
+        yield np.setdiff1d(training, others), np.sort(others)
 
 
 @dataclass(frozen=True, eq=False)
