@@ -36,13 +36,13 @@ def faithfulness(
     the procedure's score falls; compares several models of one method with each other; on synthetic cohorts, compares
     with the planted causes. docs/faithfulness.md explains the numbers.
     """
+    check_folder(out)
     sleep_while_waiting()
     from dx2px.lab.faithfulness import StudyConfig, study
     from dx2px.lab.faithfulness.figures import save_figures
     from dx2px.lab.faithfulness.markdown import markdown
     from dx2px.storage import write_text
 
-    check_folder(out)
     subjects = [_subject(model) for model in models]
     with working("faithfulness") as say, _unconverged_in_one_remark():
         record = study(subjects, cohort, StudyConfig(samples, seed), say)
