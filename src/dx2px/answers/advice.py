@@ -28,7 +28,7 @@ class Reading:
     def sentence(self) -> str:
         """What was taken for what."""
         titles = [hit.title for hit in self.others]
-        rest = ", ".join(
+        rest = "; ".join(
             f"{shown_code(hit.code)} {shortened(hit.title, LONGEST, titles)}" for hit in self.others
         )
         more = f" It may also be {rest}." if rest else ""
