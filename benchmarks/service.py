@@ -5,7 +5,8 @@ One process serves; another one drives it with 16 connections (`http_load.py`). 
 the paper's medium size (874 diagnoses, 258 procedures, E+SA+MA), which costs the same as a trained one. Then new
 connections ask for `/livez` while 600 clients ask for recommendations, and while 64 clients send the costliest
 requests: 200 diagnoses with a coverage of 0.99 (or the best 50, where the model has no calibration), and audits of 100
-stays with 200 diagnoses each. Prints Markdown.
+stays with 200 diagnoses each. At the end, as many workers as there are cores answer recommendations, against one.
+Prints Markdown.
 """
 
 from __future__ import annotations
@@ -45,8 +46,9 @@ class Load:
 class Service:
     """A served model, as a process."""
 
-    def __init__(self, model: Path, folder: Path) -> None:
+    def __init__(self, model: Path, folder: Path, workers: int = 1) -> None:
         command = [sys.executable, "-m", "dx2px", "serve", "--model", str(model), "--port", "0"]
+        command += ["--workers", str(workers)]
         self.log = folder / "log"
         with self.log.open("wb") as stream:
             self.process = subprocess.Popen(command, stdout=stream, stderr=stream)
@@ -116,6 +118,7 @@ def main() -> None:
             measure(service, diagnoses_of(model), options, folder)
         finally:
             print(f"\nThe service ended with exit code {service.stop()}.")
+        compare_workers(model.resolve(), options.seconds, folder)
 
 
 def measure(service: Service, codes: list[str], options: argparse.Namespace, folder: Path) -> None:
@@ -146,6 +149,26 @@ def measure(service: Service, codes: list[str], options: argparse.Namespace, fol
         )
     watch_memory(service, asked, options.requests, folder)
     watch_health(service, asked, codes, options.seconds, folder)
+
+
+def compare_workers(model: Path, seconds: int, folder: Path) -> None:
+    """Rates of one worker and of one per core, in turns."""
+    rng, codes, most = np.random.default_rng(0), diagnoses_of(model), os.cpu_count() or 1
+    asked = [
+        {"diagnoses": rng.choice(codes, min(10, len(codes)), replace=False).tolist()} for _ in range(BODIES)
+    ]
+    rates: dict[int, list[float]] = {1: [], most: []}
+    for workers in (1, most) * 2:
+        service = Service(model, folder, workers)
+        try:
+            service.load("/api/recommend", asked, 1, folder)
+            rates[workers].append(service.load("/api/recommend", asked, seconds, folder).rate)
+        finally:
+            service.stop()
+    one, all_ = max(rates[1]), max(rates[most])
+    print(
+        f"\nRecommendations: {one:,.0f} per second by one worker, {all_:,.0f} by {most} ({all_ / one:.2f} times)."
+    )
 
 
 def watch_memory(service: Service, bodies: list[Any], requests: int, folder: Path) -> None:

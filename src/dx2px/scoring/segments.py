@@ -29,7 +29,7 @@ _NORM_FLOOR = 1e-12  # keeps a zero vector at zero
 # rows other numbers than the rest; eight rows it treats alike.
 _TILES = (16, 8)
 _LOW = (2, 4, 8, 12)  # rows of a last product that has no more, where BLAS gives them the same numbers
-_EVEN = 16  # what the columns of a product are a multiple of
+_EVEN = (64, 16)  # what the columns of a product are a multiple of: the first, where they are as many
 
 
 def shares(positive: Floats, rows: Ragged) -> Floats:
@@ -204,7 +204,9 @@ class Factor:
 
     def _cut(self, right: Floats, tile: int) -> bool:
         """Into strips for products of so many rows; returns whether BLAS treats these rows alike."""
-        self._tile, self._width = tile, max(_ONE_THREAD // (tile * len(right)) // _EVEN * _EVEN, 1)
+        most = _ONE_THREAD // (tile * len(right))
+        even = next((even for even in _EVEN if even <= most), 1)
+        self._tile, self._width = tile, max(most // even * even, 1)
         if self._columns % self._width == 1:  # numpy multiplies a single column in another way
             right = np.pad(right, ((0, 0), (0, 1)))
         self.shape = right.shape

@@ -1,0 +1,83 @@
+"""Products whose rows are the same, to the bit, wherever they stand, on whatever processor."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from dx2px.ragged import Ragged
+from dx2px.scoring.segments import Factor, Places
+
+WIDTHS = [1, 2, 16, 63, 64, 65, 130, 300]
+# The kernels of OpenBLAS for processors without AVX, with AVX, with AVX2, and whatever fits this one.
+KERNELS = ["Prescott", "Sandybridge", "Haswell", ""]
+EVERYWHERE = """
+import numpy as np
+from dx2px.scoring.segments import Factor
+rng = np.random.default_rng(0)
+for inner, columns in ((200, 258), (32, 75), (695, 32), (200, 1)):
+    factor = Factor(rng.standard_normal((inner, columns)).astype(np.float32))
+    left = rng.standard_normal((41, inner)).astype(np.float32)
+    whole = left @ factor
+    for count in range(1, 20):
+        for start in (0, 3, 41 - count):
+            assert (left[start : start + count] @ factor == whole[start : start + count]).all()
+"""
+
+
+def product(columns: int, rows: int = 37) -> tuple[np.ndarray, np.ndarray, Factor]:
+    rng = np.random.default_rng(columns)
+    left, right = (rng.standard_normal(shape).astype(np.float32) for shape in ((rows, 200), (200, columns)))
+    return left, left.astype(np.float64) @ right, Factor(right)
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_it_is_the_product(columns: int) -> None:
+    left, wanted, factor = product(columns)
+    np.testing.assert_allclose(left @ factor, wanted, atol=2e-4)
+    assert (left[:0] @ factor).shape == (0, columns)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_row_is_the_same_wherever_it_stands(kernel: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
+    environment |= {"OPENBLAS_CORETYPE": kernel} if kernel else {}
+    subprocess.run([sys.executable, "-c", EVERYWHERE], env=environment, check=True)
+
+
+@pytest.mark.parametrize("alike", [(16, 8, 4), (8, 4), (8,), ()])
+def test_the_shape_is_one_that_treats_rows_alike(
+    alike: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Factor, "_same", lambda self, height: height in alike)
+    left, wanted, factor = product(130)
+    assert factor._tile == (max(alike) if alike else 8)
+    precision = np.float32 if alike else np.float64
+    assert {strip.dtype for strip in factor._strips} == {np.dtype(precision)}
+    found = left @ factor
+    np.testing.assert_allclose(found, wanted, atol=2e-4)
+    if not alike:  # summed in double precision and rounded once
+        np.testing.assert_array_equal(found, wanted.astype(np.float32))
+
+
+def test_places_lay_out_sums_and_peaks_of_rows() -> None:
+    rng = np.random.default_rng(0)
+    rows = Ragged.from_lists([[0] * length for length in (2, 5, 1, 3, 5)])
+    values = rng.standard_normal((len(rows.values), 4)).astype(np.float32)
+    places = Places(rows)
+    placed = values[places.entries]
+    parts = np.split(values, rows.offsets[1:-1])
+    np.testing.assert_array_equal(places.in_entry_order(placed), values)
+    peaks, sums = (places.in_first_order(found(placed)) for found in (places.peaks, places.sum))
+    np.testing.assert_array_equal(peaks, [part.max(axis=0) for part in parts])
+    np.testing.assert_array_equal(sums, [part.sum(axis=0) for part in parts])
+    np.testing.assert_array_equal(places.order[places.rank], np.arange(len(rows)))
+    for part in parts:  # a single row takes a shorter way to the same numbers
+        alone = Places(Ragged.from_lists([[0] * len(part)]))
+        together = places.in_first_order(places.log_sum_exp(placed.copy()))
+        at = next(place for place, other in enumerate(parts) if other is part)
+        np.testing.assert_array_equal(alone.log_sum_exp(part.copy())[0], together[at])
