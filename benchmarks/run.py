@@ -18,7 +18,7 @@ FIRST = {
     "coupling": [],
     "many_procedures": [],
     "request": [],
-    "service": ["--seconds", "5", "--requests", "0"],
+    "service": ["--model", "nhds2010", "--seconds", "5", "--requests", "0"],
     "step": [],
     "transport": [],
     "scoring": [],

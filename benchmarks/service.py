@@ -27,6 +27,8 @@ from typing import Any
 
 import numpy as np
 
+from dx2px.answers.shipped import model_path
+
 DIAGNOSES, PROCEDURES = 874, 258
 BODIES = 500
 LOAD = Path(__file__).with_name("http_load.py")
@@ -106,13 +108,13 @@ class Service:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", type=Path)
+    parser.add_argument("--model", help="a folder, or the name of a model in the package")
     parser.add_argument("--seconds", type=int, default=10, help="per route")
     parser.add_argument("--requests", type=int, default=200_000, help="over which memory is watched")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        model = options.model or random_model(folder / "model")
+        model = model_path(options.model) if options.model else random_model(folder / "model")
         service = Service(model.resolve(), folder)
         try:
             measure(service, diagnoses_of(model), options, folder)
