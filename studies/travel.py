@@ -205,7 +205,7 @@ def abroad(paths: list[Path], folder: Path | None, out: Path) -> None:
         known = {"external": lines} | {
             name: value for name, value in files.measured.items() if name != "external"
         }
-        half = all(array.dtype == np.float16 for array in files.weights.values())
+        half = all(np.array_equal(array, array.astype(np.float16)) for array in files.weights.values())
         write_folder(folder, replace(files, measured=known, card=with_external(files.card, lines)), half=half)
 
 
