@@ -275,7 +275,7 @@ def test_the_faithfulness_told_is_the_documents() -> None:
     assert _row(text, "| the generator's posterior |") == BEST_POSSIBLE
     for key, begin in lines.items():
         assert CAUSES_NAMED[key] == _row(text, begin)
-    free = next(line for line in text.splitlines() if line.startswith("| free | 34.4"))
+    free = next(line for line in text.splitlines() if line.startswith("| free |"))
     assert float(free.split("|")[4]) == CAUSES_NAMED["penalised-transport", "e+sa+ma"][0]
 
 
@@ -286,7 +286,7 @@ def _row(text: str, begin: str) -> tuple[float, ...]:
 
 def test_what_was_not_measured_is_said() -> None:
     assert "not measured" in faithfulness("transport", "coupling")
-    assert "68.7, 63.7, 46.1 %" in faithfulness("transport", "coupling")
+    assert "67.0, 66.1, 47.7 %" in faithfulness("transport", "coupling")
     assert "not measured" not in faithfulness("transport", "e+sa+ma")
     assert "not measured" in faithfulness("leave-one-out", "linear")
     assert set(READINGS) == {"coupling", "transport", "penalised-transport", "leave-one-out"}
