@@ -77,9 +77,9 @@ def test_no_stay_left_is_an_error(cohort: Cohort) -> None:
     with pytest.raises(CohortError, match=r"None of the 5 stays has both .* knows\."):
         project(cohort, Vocabulary(["icd9cm:0010"]), KNOWN_PX)
     with pytest.raises(
-        CohortError, match=r"has diagnoses in ICD-9-CM, the model has ICD-10-CM: choose a model"
+        CohortError, match=r"has procedures in ICD-9-CM, the model has ICD-10-PCS: choose a model"
     ):
-        project(cohort, Vocabulary(["icd10cm:A000"]), KNOWN_PX)
+        project(cohort, KNOWN_DX, Vocabulary(["icd10pcs:5A1D70Z"]))
 
 
 def test_projected_indices_mean_the_models_rows(cohort: Cohort) -> None:

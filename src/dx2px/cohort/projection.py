@@ -86,9 +86,11 @@ def _apart(cohort: Cohort, diagnoses: Vocabulary, procedures: Vocabulary) -> str
         "diagnoses": (cohort.diagnosis_vocabulary, diagnoses),
         "procedures": (cohort.procedure_vocabulary, procedures),
     }
-    names = {kind: [Notation.of(codes).name for codes in both] for kind, both in kinds.items()}
+    notations = {kind: [Notation.of(codes) for codes in both] for kind, both in kinds.items()}
     apart = [
-        f"{kind} in {theirs}, the model has {own}" for kind, (theirs, own) in names.items() if theirs != own
+        f"{kind} in {theirs.name}, the model has {own.name}"
+        for kind, (theirs, own) in notations.items()
+        if not theirs.systems & own.systems
     ]
     if not apart:
         return "Their codes are of the same ICD versions."
