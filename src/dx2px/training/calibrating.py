@@ -37,6 +37,7 @@ from dx2px.training.fit_alternatives import fit_alternatives
 from dx2px.training.fit_calibration import conformal_thresholds, fit_calibration
 from dx2px.training.fit_completion import some_coded
 from dx2px.training.fit_correction import fit_correction
+from dx2px.training.fit_head import MOST_PAIRS as OF_HEAD
 from dx2px.training.fit_head import fitting_stays, pooled_log_odds, with_head
 from dx2px.training.fit_partial import some_diagnoses
 from dx2px.training.fit_rest import fit_rest
@@ -57,7 +58,7 @@ def calibrated(method: Recommender, scorer: Scorer, lessons: Cohort, held_out: C
 
     tests = method.tests() or [(scorer, held_out)]
     ways = [
-        _joined([_scored(one, stays, way) for one, stays in tests])
+        _joined([_scored(one, _some_of(stays, len(tests), MOST_PAIRS), way) for one, stays in tests])
         for way in (get_args(Evidence) if layout else ("codes",))
     ]
     both = _spread(_joined(ways))
@@ -89,11 +90,16 @@ def calibrated(method: Recommender, scorer: Scorer, lessons: Cohort, held_out: C
     )
 
 
+def _some_of(stays: Cohort, tests: int, most: int) -> Cohort:
+    """Evenly spread stays of one of so many tests, if all tests would make more pairs together."""
+    return stays.subset(evenly_spread(len(stays), tests * len(stays.procedure_vocabulary), most))
+
+
 def _left_out(tests: Sequence[tuple[Scorer, Cohort]], layout: EvidenceLayout | None) -> tuple[Floats, Ragged]:
     """The scores of stays by runs that did not learn from them, and what was coded; not too many of each run."""
     scores, coded = [], []
     for one, stays in tests:
-        some = stays.subset(fitting_stays(len(tests) * len(stays.procedure_vocabulary), len(stays)))
+        some = _some_of(stays, len(tests), OF_HEAD)
         scores += [one.scores(block) for block in _mixed_rows(layout, some).blocks(BATCH)]
         coded.append(some.procedures)
     return np.concatenate(scores), joined(coded)

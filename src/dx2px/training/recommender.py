@@ -85,7 +85,7 @@ class Recommender(ABC):
         return diagnoses, procedures
 
     def tests(self) -> Sequence[tuple[Scorer, Cohort]]:
-        """Scorers with stays they did not learn from, to fit probabilities on where validation stays are few."""
+        """Scorers with stays they did not learn from, to fit probabilities on; none: the validation stays alone."""
         return ()
 
     def scorer(self) -> Scorer:
