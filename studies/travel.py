@@ -12,9 +12,9 @@ procedure that a method does not know counts as missed. Size 0 takes all trainin
 adapted one, on the test stays of the fourth region. `abroad`: the package's model as it is, on foreign stays; with
 --card, the figures go into that model's folder and card. `time`: how long adapting takes, on a cohort repeated until
 it has so many stays.
-Runs are kept in results/travel.json, so an interrupted table goes on where it stopped; `abroad` measures again once the
-model is another. `tables` makes the tables of docs/travel.md from them. Every setting is chosen on validation stays;
-the confirmation file of NHDS is not read.
+Runs are kept in results/travel.json, so an interrupted table goes on where it stopped; what starts from a model is
+measured again once the model is another. `tables` makes the tables of docs/travel.md from them. Every setting is chosen
+on validation stays; the confirmation file of NHDS is not read.
 """
 
 from __future__ import annotations
@@ -76,6 +76,14 @@ def f1_of(method: Recommender, stays: Cohort) -> list[float]:
     return [round(found[top], 3) for top in TOPS]
 
 
+def of_model(out: Path, name: str, model: Model, run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What is kept under this name, if it is of this very model; else it is measured again."""
+    record = kept(out, name, run)
+    if record.get("model") != fingerprint(model.files)[:12]:
+        keep(out, name, record := run())
+    return record
+
+
 def drawn(cohort: Cohort, size: int, run: int) -> tuple[Rows, Rows, Rows]:
     """Training, validation and test rows of a draw; a size of 0 takes all."""
     parts = SplitConfig(by="stay").split(cohort)
@@ -124,15 +132,16 @@ def gap_record(found: PerProcedure) -> dict[str, Any]:
 
 def curves(path: Path, start: str, sizes: list[int], draws: int, methods: list[str], out: Path) -> None:
     """The learning curves of all methods on one cohort."""
-    cohort = Cohort.load(path)
+    cohort, model = Cohort.load(path), Model.load(start)
     print(f"| own stays | method | {' | '.join(f'F1@{top}, %' for top in TOPS)} |\n{'|---' * 6}|")
     for size in sizes:
         for name in methods:
+            keeping = partial(of_model, model=model) if name in ("base", "adapted") else kept
             runs = [
-                kept(
+                keeping(
                     out,
                     f"{path.stem}/{size or 'all'}/{name}/{run}",
-                    partial(on_curve, cohort, start, name, size, run),
+                    run=partial(on_curve, cohort, start, name, size, run),
                 )
                 for run in range(draws)
             ]
@@ -194,9 +203,7 @@ def abroad(paths: list[Path], folder: Path | None, out: Path) -> None:
     model, lines = Model.load(folder or SHIPPED), []
     for path in paths:
         name = f"{path.stem}/abroad"
-        run = kept(out, name, partial(visited, path, model))
-        if run.get("model") != fingerprint(model.files)[:12]:
-            keep(out, name, run := visited(path, model))
+        run = of_model(out, name, model, partial(visited, path, model))
         lines.append({"cohort": COHORTS.get(path.stem, path.stem), **run})
     print(_abroad(lines))
     if folder is not None:
