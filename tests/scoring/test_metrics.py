@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dx2px.cohort import Ragged
 from dx2px.errors import InputError
-from dx2px.scoring.metrics import Metrics, evaluate, evaluate_ranking
+from dx2px.scoring.metrics import BATCH, Metrics, evaluate, evaluate_ranking
 
 
 def metrics(ranked: list[list[int]], recorded: list[list[int]], at: tuple[int, ...]) -> Metrics:
@@ -107,7 +107,7 @@ def test_one_batch_of_scores_at_a_time() -> None:
 
     rows = Ragged.from_lists([[0]] * 10_000)
     evaluate(scores, rows, rows)
-    assert asked == [4096, 4096, 1808]
+    assert asked == [BATCH] * 19 + [10_000 - 19 * BATCH]
 
 
 def test_what_cannot_be_evaluated_is_said() -> None:

@@ -59,8 +59,7 @@ class _Asked:
     @cached_property
     def powers(self) -> Floats:
         """exp of the pairs, relative to their peak, (n, p)."""
-        powers = self.pairs.copy()
-        self.places.subtract(powers, self.peaks)
+        powers = self.places.without(self.pairs, self.peaks)
         return np.exp(powers, out=powers)
 
     def log_sums(self) -> Floats:
@@ -172,8 +171,7 @@ class CouplingScorer:
             weights = np.exp(heights, out=heights)
             sums = asked.places.sum(asked.powers, np.float64)
             weights /= (weights * sums).sum(axis=1, keepdims=True)
-            asked.coupling = asked.powers.astype(np.float64)
-            asked.places.multiply(asked.coupling, weights)
+            asked.coupling = asked.places.multiplied(asked.powers, weights)
         return asked.coupling  # (n, p)
 
     def _settle(self, heights: NDArray[Any], coded: Coded) -> None:

@@ -24,7 +24,7 @@ from dx2px.scoring.ranking import top_l
 __all__ = ["AT", "Metrics", "Scores", "evaluate", "evaluate_ranking", "top_l"]
 
 AT = (1, 3, 5, 10)
-BATCH = 4096  # stays scored at a time
+BATCH = 512  # stays scored at a time, so that their tables stay in the cache
 Scores = Callable[[Ragged], NDArray[Any]]  # diagnoses of n stays → (n, |P|)
 Rates = NDArray[np.float64]
 

@@ -148,20 +148,31 @@ class Places:
             np.maximum(found[:count], values[start : start + count], out=found[:count])
         return found
 
-    def multiply(self, values: NDArray[Any], by: NDArray[Any]) -> None:
+    def multiply(self, values: Floats, by: Floats) -> None:
         """Multiply each entry by its row's factor, in place."""
         for start, count in self._stretches if len(by) > 1 else [(0, len(values))]:
             values[start : start + count] *= by[:count]
 
-    def subtract(self, values: Floats, by: Floats) -> None:
-        """Subtract its row's value from each entry, in place."""
+    def multiplied(self, values: Floats, by: Doubles) -> Doubles:
+        """Each entry times its row's factor, in double precision."""
+        out = np.empty(values.shape)
         for start, count in self._stretches if len(by) > 1 else [(0, len(values))]:
-            values[start : start + count] -= by[:count]
+            entries = slice(start, start + count)
+            np.multiply(values[entries], by[:count], out=out[entries])
+        return out
+
+    def without(self, values: Floats, by: Floats, out: Floats | None = None) -> Floats:
+        """Each entry minus its row's value."""
+        out = np.empty_like(values) if out is None else out
+        for start, count in self._stretches if len(by) > 1 else [(0, len(values))]:
+            entries = slice(start, start + count)
+            np.subtract(values[entries], by[:count], out=out[entries])
+        return out
 
     def log_sum_exp(self, values: Floats) -> Floats:
         """log Σ exp over the entries of each row, column by column, (i, …); changes the values."""
         peaks = self.peaks(values)
-        self.subtract(values, peaks)
+        self.without(values, peaks, out=values)
         sums: Floats = self.sum(np.exp(values, out=values))
         np.log(sums, out=sums)
         sums += peaks
