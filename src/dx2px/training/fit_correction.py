@@ -56,8 +56,11 @@ class _Asked:
 
     @classmethod
     def of(cls, stage: Calibration, scores: Scores, shown: Shown) -> _Asked:
-        blocks = shown.rows.blocks(BATCH)
-        z = np.concatenate([stage.log_odds(scores(block)).astype(np.float32) for block in blocks])
+        found = scores(shown.rows)
+        z = np.empty((len(found), found.shape[1]), np.float32)
+        for start in range(0, len(z), BATCH):
+            block = slice(start, start + BATCH)
+            z[block] = stage.log_odds(found[block])
         return cls(z, ~shown.coded.indicator(z.shape[1]), shown.known, shown.left)
 
     @property
