@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import re
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from dx2px.answers.audit_stream import AuditCounts, Tally, findings_schema
 from dx2px.answers.defects import KINDS, AuditSettings
 from dx2px.report.worklist import save_worklist, worklist
 
+PATIENCE = 10  # seconds until a wait fails
 HOSTILE = "<img src=x onerror=alert(1)>\"'></script><script>alert(2)</script>&amp;"
 VACCINE, DIALYSIS, STENT, VESSEL = "icd9pcs:9955", "icd9pcs:3995", "icd9pcs:3606", "icd9pcs:0040"
 
@@ -252,6 +254,14 @@ class Browser:
         pdf = base64.b64decode(self.driver.execute_cdp_cmd("Page.printToPDF", {})["data"])
         return len(re.findall(rb"/Type\s*/Page\b", pdf))
 
+    def come_back(self, script: str) -> None:
+        """Open the page again; a browser may take a moment to pass on what the page before it has stored."""
+        deadline = time.monotonic() + PATIENCE
+        self.driver.refresh()
+        while not self.run(script) and time.monotonic() < deadline:
+            time.sleep(0.05)
+            self.driver.refresh()
+
     def stored(self) -> dict[str, str]:
         return dict(self.run("return {...localStorage}"))
 
@@ -362,7 +372,7 @@ def test_ticks_are_kept_only_if_asked_for_and_name_no_stay(browser: Browser) -> 
     browser.click("#remember")
     assert list(browser.stored().values()) == ["[2,3,4]"]
     assert not re.search("N1|V30|9955", json.dumps(browser.stored()))
-    browser.driver.refresh()
+    browser.come_back("return document.getElementById('remember').checked")
     browser.click(".group .open")
     ticks = browser.run("return [...document.querySelectorAll('.finding input')].map((one) => one.checked)")
     assert ticks == [True, True, True]
