@@ -85,16 +85,48 @@ def test_costly_questions_are_not_put_together(served: Served, passes: list[int]
     assert passes == [1] * 5
 
 
-def test_a_failure_reaches_everyone_who_waits(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: Answers, questions: Sequence[Asked]) -> Any:
-        raise ZeroDivisionError
+def test_a_failure_is_of_its_question_alone(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Answers.explain_each
 
-    monkeypatch.setattr(Answers, "explain_each", fail)
+    def failing(self: Answers, questions: Sequence[Asked]) -> Any:
+        if any(one.top == 7 for one in questions):
+            raise ZeroDivisionError
+        return real(self, questions)
+
+    monkeypatch.setattr(Answers, "explain_each", failing)
 
     async def ask() -> None:
         app = create_app(served)
-        found = await asyncio.gather(*(asked(app, "/api/recommend", BODIES[0]) for _ in range(4)))
-        assert [status for status, _ in found] == [500] * 4
+        bodies = [BODIES[0], BODIES[0] | {"top": 7}, BODIES[0], BODIES[0]]
+        found = await asyncio.gather(*(asked(app, "/api/recommend", body) for body in bodies))
+        assert [status for status, _ in found] == [200, 500, 200, 200]
+
+    asyncio.run(ask())
+
+
+def test_a_question_does_not_wait_for_those_that_come_after_it(served: Served) -> None:
+    """An audit takes a turn for each of its stays, so somebody always waits."""
+    question = served.answers.question(["428.0"], None, 3, None, True, "own", {})
+
+    async def ask() -> None:
+        turns, together, taken = Turns(), Together(), 0
+
+        async def audit() -> None:
+            nonlocal taken
+            while taken < 1000:
+                await turns.take()
+                taken += 1
+
+        async def one() -> None:
+            await turns.take()
+            await together.explain(served.answers, question, turns)
+
+        work = asyncio.create_task(audit())
+        while not taken:
+            await asyncio.sleep(0)
+        await one()
+        assert taken < 10
+        work.cancel()
 
     asyncio.run(ask())
 

@@ -1,7 +1,7 @@
 """Questions that wait at the same time are answered in one pass: half of an answer's time is the same for eight.
 
-A question is worked out at once if nobody else waits. Otherwise it waits for those that have their turn next, until
-there are enough of them. Each gets the answer that it would get alone.
+A question is worked out at once if nobody else waits. Otherwise it waits for those that were in line when it came,
+until there are enough questions. Each gets the answer that it would get alone.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class Together:
         found: asyncio.Future[Explanation] = loop.create_future()
         self._waiting.append((answers, asked, found))
         if len(self._waiting) == 1:
-            self._look(loop, turns)
+            self._look(loop, turns, turns.passed + turns.waiting)
         return await found
 
-    def _look(self, loop: asyncio.AbstractEventLoop, turns: Turns) -> None:
-        """Answer if nobody comes next or enough are here; otherwise look again when the next has come."""
+    def _look(self, loop: asyncio.AbstractEventLoop, turns: Turns, last: int) -> None:
+        """Answer once so many turns have passed or enough questions are here; otherwise look again."""
         codes = sum(len(asked.codes) for _, asked, _ in self._waiting)
-        if turns.waiting and len(self._waiting) < _MOST and codes < _MOST_CODES:
-            loop.call_soon(self._look, loop, turns)
+        if turns.passed < last and len(self._waiting) < _MOST and codes < _MOST_CODES:
+            loop.call_soon(self._look, loop, turns, last)
             return
         waiting, self._waiting = self._waiting, []
         for _, group in groupby(waiting, key=lambda one: id(one[0])):  # a reload may come between
@@ -48,13 +48,18 @@ class Together:
 
 
 def _answer(waiting: Sequence[_Waiting]) -> None:
+    here = [one for one in waiting if not one[2].done()]  # others were given up
+    if not here:
+        return
     try:
-        found = waiting[0][0].explain_each([asked for _, asked, _ in waiting])
+        found = here[0][0].explain_each([asked for _, asked, _ in here])
     except Exception as error:
-        found = [error] * len(waiting)
-    for (_, _, future), answer in zip(waiting, found, strict=True):
-        if future.done():  # the service is stopping
-            continue
+        if len(here) > 1:  # it is of one of them
+            for one in here:
+                _answer([one])
+            return
+        found = [error]
+    for (_, _, future), answer in zip(here, found, strict=True):
         if isinstance(answer, Exception):
             future.set_exception(answer)
         else:

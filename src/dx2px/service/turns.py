@@ -24,6 +24,7 @@ class Turns:
 
     def __init__(self) -> None:
         self.waiting = 0  # requests that wait for their turn
+        self.passed = 0  # turns that are over or were given up
         self._queue = asyncio.Lock()  # wakes those that wait in their order
         self._rested = 0.0
 
@@ -44,5 +45,6 @@ class Turns:
                     self._rested = loop.time()
         finally:
             self.waiting -= 1
+            self.passed += 1
         if gone():
             raise ClientGoneError
