@@ -2,7 +2,7 @@
 
 1. One stage for all procedures, on validation stays                                     `fit_calibration`
 2. A head that corrects each procedure, on training stays; kept if validation gains      `fit_head`
-   or, with runs that left stays out, on these: shifts, and half of a head                `fit_shifts`
+   or, with runs that left stays out, on these: shifts, and a part of a head              `fit_shifts`
 3. Which procedures exclude each other, in the training stays                            `fit_alternatives`
 4. What changes once some procedures are coded, for a model that takes this as evidence  `fit_completion`
 5. What changes once the coded ones are all others that a stay has, likewise             `fit_rest`
