@@ -58,9 +58,9 @@ def with_shifts(
 
 def likeliest_way(eta: Floats, procedures: Ragged) -> float:
     """How much of the way to a head is likeliest for stays that it was not fitted to."""
-    rows, losses = np.arange(len(eta)), np.zeros(len(WAYS))
-    for first in (0, 1):
-        fitted, others = rows[first::2], rows[1 - first :: 2]
+    first, losses = halves(len(eta)), np.zeros(len(WAYS))
+    for half in (first, ~first):
+        fitted, others = np.flatnonzero(half), np.flatnonzero(~half)
         ends = _ends(eta[fitted], procedures.take(fitted))
         others = others[evenly_spread(len(others), eta.shape[1], MOST_PAIRS)]
         coded = procedures.take(others).indicator(eta.shape[1])
@@ -68,6 +68,12 @@ def likeliest_way(eta: Floats, procedures: Ragged) -> float:
             z = Head.of(_part(ends, way)).log_odds(eta[others])
             losses[place] += log_loss(sigmoid(z), coded)
     return WAYS[int(losses.argmin())]
+
+
+def halves(stays: int) -> NDArray[np.bool_]:
+    """The first half of some stays; by neighbours, since every other stay is asked with its diagnoses alone."""
+    found: NDArray[np.bool_] = np.arange(stays) // 2 % 2 == 0
+    return found
 
 
 def shifts(eta: Doubles | Floats, coded: NDArray[np.bool_]) -> NDArray[np.float32]:
