@@ -316,6 +316,8 @@ def main() -> None:
     parser.add_argument("--card", type=Path)
     parser.add_argument("--out", type=Path, default=Path("results/travel.json"))
     given = parser.parse_args()
+    if given.what != "tables" and not given.cohorts:
+        parser.error(f"{given.what} needs a cohort")
     if given.what != "time":
         set_threads(1)
     kinds: dict[str, Callable[[], None]] = {

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from dx2px.cohort import Cohort, Ragged
 from dx2px.scoring.alternatives import Alternatives
 from dx2px.scoring.calibration import Calibration
 from dx2px.scoring.correction import Correction
 from dx2px.scoring.curve import Curve
-from dx2px.scoring.evidence import AGES
+from dx2px.scoring.evidence import AGES, EvidenceLayout
 from dx2px.scoring.folder import ModelFiles
 from dx2px.scoring.head import Head
 from dx2px.scoring.methods import METHODS
 from dx2px.scoring.rest import Rest
+from dx2px.scoring.segments import Floats
 
 DIAGNOSES = ("icd10cm:E030", "icd9cm:0389", "icd9cm:25000", "icd9cm:4280", "icd9cm:E030")
 PROCEDURES = ("icd9pcs:0017", "icd9pcs:0389", "icd9pcs:3722", "icd9pcs:3995")
@@ -34,6 +37,25 @@ SIGMOID = Calibration(
     coverages=np.array([0.5, 0.9]),
     thresholds=np.array([0.9, 0.6]),
 )
+
+
+def exclusive_stays(number: int, seed: int, others: Sequence[int]) -> Cohort:
+    """Procedures: 0 or 1, never both; 2 goes with 0 four times in five, each of the others with anything."""
+    rng = np.random.default_rng(seed)
+    procedures = []
+    for _ in range(number):
+        one = int(rng.integers(2))
+        third = [2] if one == 0 and rng.random() < 0.8 else []
+        procedures.append([one, *third, *(other for other in others if rng.random() < 1 / 3)])
+    listed = [[f"icd9pcs:100{p}" for p in some] for some in procedures]
+    return Cohort.from_lists([["icd9cm:4280"]] * number, listed)
+
+
+def even_scores(layout: EvidenceLayout, rows: Ragged) -> Floats:
+    """A method that knows nothing but what is coded already."""
+    scores = np.zeros((len(rows), layout.procedures), np.float32)
+    scores[layout.coded_in(rows)] = -np.inf
+    return scores
 
 
 def planted_files(method: str, **changes: Any) -> ModelFiles:

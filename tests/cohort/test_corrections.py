@@ -135,6 +135,10 @@ def test_a_corrected_code_is_no_longer_counted_as_unlisted() -> None:
         ("icd9pcs:481=icd9cm:481", "one is an ICD-9-CM procedure code, the other an ICD-9-CM diagnosis code"),
         ("icd9pcs:481=icd10pcs:3E0T3BZ", "the other an ICD-10-PCS procedure code"),
         ("icd9pcs:48.1=icd9pcs:481", "both are the same code"),
+        (
+            "icd9pcs:81.52=icd9pcs:81.62 with icd9pcs:81.52",
+            "its condition needs another code than the corrected one",
+        ),
         ("icd9pcs:481=icd9pcs:048", "04.8 is not in the list of ICD-9-CM procedure codes"),
         ("icd9pcs:481=icd9pcs:knee", "is not an ICD-9-CM procedure code: expected 2 to 4 digits"),
         ("481=0481", "A correction is two codes, each with its system"),

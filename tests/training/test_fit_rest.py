@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
+import synthetic_models
 from dx2px.cohort import Cohort, Ragged
 from dx2px.ragged import offsets_of
 from dx2px.scoring.calibration_record import from_record, to_record
@@ -17,30 +19,15 @@ from dx2px.scoring.rest import Rest
 from dx2px.scoring.segments import Floats
 from dx2px.training import fit_rest as fit_rest_module
 from dx2px.training.fit_rest import fit_rest
-from synthetic_models import SIGMOID, beside_files
+from synthetic_models import SIGMOID, beside_files, exclusive_stays
 
 LAYOUT = EvidenceLayout(1, 4)
 STAGE = replace(SIGMOID, completion=Correction(1.0, 0.0, 0.0))
 OPEN, CLOSED, BLOOD, ECHO = range(4)
 
 
-def stays(number: int, seed: int) -> Cohort:
-    """Open or closed, never both; blood goes with open four times in five, an echo with anything one in three."""
-    rng = np.random.default_rng(seed)
-    procedures = []
-    for _ in range(number):
-        one = int(rng.integers(2))
-        blood = [BLOOD] if one == OPEN and rng.random() < 0.8 else []
-        procedures.append([one, *blood, *([ECHO] if rng.random() < 1 / 3 else [])])
-    listed = [[f"icd9pcs:100{p}" for p in some] for some in procedures]
-    return Cohort.from_lists([["icd9cm:4280"]] * number, listed)
-
-
-def even_scores(rows: Ragged) -> Floats:
-    """A method that knows nothing but what is coded already."""
-    scores = np.zeros((len(rows), 4), np.float32)
-    scores[LAYOUT.coded_in(rows)] = -np.inf
-    return scores
+stays = partial(exclusive_stays, others=(ECHO,))
+even_scores = partial(synthetic_models.even_scores, LAYOUT)
 
 
 def given(rest: Rest, coded: list[int]) -> list[float]:

@@ -284,7 +284,7 @@ def train(
     if not ended_before:
         trained.save(out)
     show_metrics(trained.evaluate("test"), f"{method} on the test part")
-    if in_loop and not ended_before:
+    if in_loop and not (ended_before and curves_path(out).exists()):
         save_curves(out)
     remark(
         f"This run had ended: its model is in {out}, as it was."
@@ -323,9 +323,14 @@ def _given(context: typer.Context, *names: str) -> list[str]:
     return [name for name, source in sources.items() if source and source.name == "COMMANDLINE"]
 
 
+def curves_path(model: Path) -> Path:
+    """Where the training curves of a model folder are."""
+    return model.with_name(f"{model.name}.curves.png")
+
+
 def save_curves(model: Path) -> None:
     """Draw the training curves beside the model folder."""
     from dx2px.report.curves import save_curves
     from dx2px.scoring.folder import read_folder
 
-    save_curves(read_folder(model).history, model.with_name(f"{model.name}.curves.png"))
+    save_curves(read_folder(model).history, curves_path(model))

@@ -206,5 +206,7 @@ def _check(correction: Correction) -> None:
         problem = "both are the same code"
     elif not is_listed(meant):
         problem = f"{dotted(meant)} is not in the list of {system.label} codes"
+    elif set(correction.beside) == {read}:
+        problem = "its condition needs another code than the corrected one"
     if problem:
         raise CohortError(f"The correction {read}={meant} is not possible: {problem}.")

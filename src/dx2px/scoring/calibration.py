@@ -72,14 +72,12 @@ class Calibration:
         eta = self.pooled(scores, out, places if self.head is None and out is None else None)
         return self._limited(lambda chosen: self._probability(eta, out, chosen), places)
 
-    def of_question(
-        self, scores: NDArray[Any], asked: Ragged, places: NDArray[np.int64] | None = None
-    ) -> Doubles:
+    def of_question(self, scores: NDArray[Any], asked: Ragged) -> Doubles:
         """The same if the diagnoses that were asked, one row per stay, may be a part of a stay's.
 
         Once procedures are coded, that says enough: completion is right for a part of the diagnoses, too.
         """
-        return self.limited(self.unlimited(scores, asked), places)
+        return self.limited(self.unlimited(scores, asked))
 
     def unlimited(self, scores: NDArray[Any], asked: Ragged) -> Doubles:
         """`of_question` of all procedures, (i, p), before what alternatives change; of stays that all have some

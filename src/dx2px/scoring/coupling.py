@@ -64,10 +64,7 @@ class _Asked:
 
     def log_sums(self) -> Floats:
         """log Σ_d exp(h_d·v_p + s_d) of each stay and procedure, (i, p)."""
-        sums: Floats = self.places.sum(self.powers)
-        np.log(sums, out=sums)
-        sums += self.peaks
-        return sums
+        return self.places.log_sums(self.powers, self.peaks)
 
 
 @dataclass(frozen=True, eq=False)

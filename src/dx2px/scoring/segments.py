@@ -173,7 +173,11 @@ class Places:
         """log Σ exp over the entries of each row, column by column, (i, …); changes the values."""
         peaks = self.peaks(values)
         self.without(values, peaks, out=values)
-        sums: Floats = self.sum(np.exp(values, out=values))
+        return self.log_sums(np.exp(values, out=values), peaks)
+
+    def log_sums(self, powers: Floats, peaks: Floats) -> Floats:
+        """The same from the powers, relative to their peaks."""
+        sums: Floats = self.sum(powers)
         np.log(sums, out=sums)
         sums += peaks
         return sums

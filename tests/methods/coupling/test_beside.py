@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dx2px.cohort import Cohort, Ragged
+import synthetic_models
+from dx2px.cohort import Cohort
 from dx2px.methods.coupling import CouplingConfig, CouplingModel, CouplingTraining, beside
 from dx2px.methods.coupling.adapted import AdaptedModel
 from dx2px.methods.coupling.warm_start import Base
@@ -19,28 +21,14 @@ from dx2px.scoring.folder import ModelFiles, read_folder
 from dx2px.scoring.segments import Floats
 from dx2px.training.run import learn
 from evidence_model import stays as evidence_stays
+from synthetic_models import exclusive_stays
 
 LAYOUT = EvidenceLayout(1, 5)
 OPEN, CLOSED, BLOOD, ECHO, SCAN = range(5)
 
 
-def stays(number: int, seed: int) -> Cohort:
-    """Open or closed, never both; blood goes with open four times in five, echo and scan with anything."""
-    rng = np.random.default_rng(seed)
-    procedures = []
-    for _ in range(number):
-        one = int(rng.integers(2))
-        blood = [BLOOD] if one == OPEN and rng.random() < 0.8 else []
-        procedures.append([one, *blood, *(other for other in (ECHO, SCAN) if rng.random() < 1 / 3)])
-    listed = [[f"icd9pcs:100{p}" for p in some] for some in procedures]
-    return Cohort.from_lists([["icd9cm:4280"]] * number, listed)
-
-
-def even_scores(rows: Ragged) -> Floats:
-    """A method that knows nothing but what is coded already."""
-    scores = np.zeros((len(rows), 5), np.float32)
-    scores[LAYOUT.coded_in(rows)] = -np.inf
-    return scores
+stays = partial(exclusive_stays, others=(ECHO, SCAN))
+even_scores = partial(synthetic_models.even_scores, LAYOUT)
 
 
 def test_what_goes_together_rises_and_what_is_excluded_falls() -> None:

@@ -84,7 +84,7 @@ class AdaptedModel(CouplingModel):
             say(f"{place + 1} of {len(self.ladder)}: {rung}")
             runs = []
             for number, (part, start) in enumerate(zip(choosing, starts, strict=True)):
-                runs.append(self._run(part, rung, start, (place, number), seed))
+                runs.append(self._run(part, rung, start, f"{place + 1}.{number}", seed))
                 if not runs[-1].outcome.finished:
                     return self
             found = {share: self._measured(runs, choosing, rung, seed, share) for share in SHARES}
@@ -110,7 +110,7 @@ class AdaptedModel(CouplingModel):
         for number, part in enumerate(cuts[chose:], chose):
             say(f"to fit probabilities, without part {number} of {CUTS}")
             place, start = self.ladder.index(self.chosen), self._level(part.lessons, seed)
-            found.append(self._run(part, self.chosen, start, (place, number), seed))
+            found.append(self._run(part, self.chosen, start, f"{place + 1}.{number}", seed))
             if not found[-1].outcome.finished:
                 return None
         return found
@@ -155,11 +155,10 @@ class AdaptedModel(CouplingModel):
         moved = levels.moved_levels(scores, some.procedures, worth, self._on(None).model.balance)
         return weights | {"b": (weights["b"] + moved).astype(np.float32)}
 
-    def _run(self, part: Part, rung: Rung, start: Weights, mark: tuple[int, int], seed: int) -> Run:
+    def _run(self, part: Part, rung: Rung, start: Weights, mark: str, seed: int) -> Run:
         """What is learned on a rung; `mark` is its place, and the number of the part."""
         self.asked, self._from = self._on(rung), start
-        name = None if self._home is None else f"{self._home.name}.{mark[0] + 1}.{mark[1]}"
-        self.checkpoint = None if self._home is None or name is None else self._home.with_name(name)
+        self.checkpoint = None if self._home is None else self._home.with_name(f"{self._home.name}.{mark}")
         self.fit_stays(part.lessons, part.held_out, seed=seed)
         return Run(start, self._learned)
 
