@@ -219,3 +219,17 @@ def test_values_of_numpy_are_values_and_misspelt_facts_are_refused(model: Model)
         audit_stay(model, [HIP], [OPEN], coded=[OPEN])
     with pytest.raises(InputError, match="nothing is left"):
         model.recommend([HIP], coded=model.files.procedures)
+
+
+def test_a_code_for_others_is_remarked_and_answered(model: Model) -> None:
+    answer = model.recommend([HIP, "650"], sex="M", age=80, coded=["60.5", TRANSFUSION])
+    (remark,) = answer.remarks
+    assert remark.code == "icd9cm:650"
+    assert remark.text == (
+        "650 Normal delivery is a code for female patients from 9 to 64 years: please check code, sex and age."
+    )
+    assert answer.to_dict()["remarks"] == [{"code": "icd9cm:650", "text": remark.text}]
+    assert "remarks" not in model.recommend([HIP, "650"], sex="F", age=30).to_dict()
+    assert [one.code for one in model.recommend([HIP], sex="F", coded=["60.5"]).remarks] == ["icd9pcs:605"]
+    (meant,) = model.recommend([HIP, "585.66"]).remarks
+    assert (meant.code, meant.instead) == ("icd9cm:58566", "icd9cm:5856")

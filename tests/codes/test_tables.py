@@ -1,8 +1,9 @@
+import re
 from importlib.resources import files
 
 import pytest
 
-from dx2px.codes import System
+from dx2px.codes import System, dictionary, persons_of
 from dx2px.codes.tables import rows
 
 # The columns of each table, and those that name a row: no two rows have the same.
@@ -13,6 +14,7 @@ TABLES = {
     "everyday_words": (("phrases", "codes"), 1),
     "family_titles": (("family", "title"), 1),
     "nearest": (("category", "nearest"), 1),
+    "persons": (("sex", "ages", "codes"), 3),
     "pcs_axes": (("sections", "fourth", "fifth", "sixth", "seventh"), 1),
     "pcs_sections": (("section", "title"), 1),
     "pcs_body_systems": (("sections", "character", "title"), 2),
@@ -63,3 +65,48 @@ def test_a_word_has_one_role() -> None:
     assert {role for role, _ in rows("heading_words")} == {"connector", "vague"}
     words = [word for _, word in rows("heading_words")]
     assert len(words) == len(set(words))
+
+
+def test_codes_are_for_the_persons_that_their_titles_name() -> None:
+    found = {System(system): [] for system in System}
+    for system in System:
+        for bare, title in dictionary(system).items():
+            if persons := persons_of(f"{system}:{bare}"):
+                found[system].append((persons.sex, title))
+    assert [len(found[system]) > 300 for system in System] == [True] * 4
+    of_others = re.compile("tunica vaginalis|products of conception", re.IGNORECASE)
+    titles = [(sex, text) for each in found.values() for sex, text in each if not of_others.search(text)]
+    organs = {"F": r"\b(male|prostat|testi[cs]|penis)", "M": r"\b(female|uter[ui]|ovar|vagina|pregnan)"}
+    assert [
+        text for sex, text in titles if sex in organs and re.search(organs[sex], text, re.IGNORECASE)
+    ] == []
+    named = [entry for _, _, entries in rows("persons") for entry in entries.split()]
+    for system, _, part in (entry.partition(":") for entry in named):
+        first, _, last = part.partition("-")
+        own = dictionary(System(system))
+        assert any(first <= bare[: len(first)] <= (last or first) for bare in own), part
+
+
+@pytest.mark.parametrize(
+    ("code", "sex", "age", "fits"),
+    [
+        ("icd9cm:650", "F", 9, (True, True)),
+        ("icd9cm:650", "M", 64.9, (False, True)),
+        ("icd10cm:O80", None, 65, (True, False)),
+        ("icd9cm:V3000", "M", 0.5, (True, True)),
+        ("icd9cm:V3000", None, 1, (True, False)),
+        ("icd9pcs:605", "F", None, (False, True)),
+        ("icd10pcs:0UT90ZZ", "M", 30, (False, True)),
+    ],
+)
+def test_sex_and_age_are_compared(
+    code: str, sex: str | None, age: float | None, fits: tuple[bool, bool]
+) -> None:
+    persons = persons_of(code)
+    assert persons is not None
+    assert (persons.has_sex(sex), persons.has_age(age)) == fits
+
+
+@pytest.mark.parametrize("code", ["icd9cm:4280", "icd9cm:7600", "icd10pcs:0UT9+0VT0", "xyz", ""])
+def test_most_codes_are_for_anybody(code: str) -> None:
+    assert persons_of(code) is None

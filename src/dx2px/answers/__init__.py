@@ -2,6 +2,7 @@
 
 from dx2px.answers.export import export
 from dx2px.answers.model import Model
+from dx2px.answers.remarks import Remark
 from dx2px.answers.results import (
     Answer,
     Coverage,
@@ -37,6 +38,7 @@ __all__ = [
     "Ranked",
     "Reason",
     "Recommendation",
+    "Remark",
     "Scorer",
     "Source",
     "StandIn",

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from dx2px.answers.model import Model
+from dx2px.answers.remarks import Remark
 from dx2px.codes import Hit, Kind, System, is_listed, normalize, resolve, shown_code, split, title
 from dx2px.codes.spelling import mistakes_in
 from dx2px.codes.word_index import words_of
 from dx2px.errors import CodeError
 from dx2px.words import shortened
+
+if TYPE_CHECKING:
+    from dx2px.answers.model import Model
 
 SUGGESTED = 3  # codes named beside the best one
 LONGEST = 60  # characters of their titles
@@ -51,17 +55,20 @@ def read_words(model: Model, texts: list[str]) -> tuple[list[str], list[Reading]
     return codes, readings
 
 
-def advice(model: Model, text: str, kind: Kind = "diagnosis") -> str | None:
-    """A sentence about a text that the model cannot use as a code of this kind; None if nothing comes to mind."""
+def advice(model: Model, text: str, kind: Kind = "diagnosis") -> Remark | None:
+    """A remark on a text that the model cannot use as a code of this kind; None if nothing comes to mind."""
     other: Kind = "procedure" if kind == "diagnosis" else "diagnosis"
     if (found := _code_of(text, other)) and not _code_of(text, kind):
-        return f"{shown_code(found)} is a {other} ({title(found).text}), not a {kind}."
+        return Remark(text, f"{shown_code(found)} is a {other} ({title(found).text}), not a {kind}.")
     if shorter := _listed_beginning(text, kind):
-        return f"{shown_code(text)} is in no list of codes: did you mean {shown_code(shorter)} {title(shorter).text}?"
+        asked = f"did you mean {shown_code(shorter)} {title(shorter).text}?"
+        return Remark(text, f"{shown_code(text)} is in no list of codes: {asked}", shorter)
     if _is_code(text):
         return None
     hits = _meanings(model, text, kind)
-    return f"{text!r}: did you mean {shown_code(hits[0].code)} {hits[0].title}?" if hits else None
+    if not hits:
+        return None
+    return Remark(text, f"{text!r}: did you mean {shown_code(hits[0].code)} {hits[0].title}?", hits[0].code)
 
 
 def _listed_beginning(text: str, kind: Kind) -> str | None:

@@ -19,6 +19,7 @@ from dx2px.answers.families import with_family
 from dx2px.answers.given import check_top, given_codes
 from dx2px.answers.lookup import Found
 from dx2px.answers.question import Question, read, shown, stays_of, usable
+from dx2px.answers.remarks import remarks_on
 from dx2px.answers.stay import Stay, plan_of
 from dx2px.errors import InputError, ModelError
 from dx2px.scoring.plans import PlanChoice
@@ -105,7 +106,9 @@ def _explained(
         [with_family(explained.get(one.code) or unexplained_procedure(one), stay.diagnoses) for one in found]
     )
     groups = _alternatives(model, [one.index for one in known if one.index is not None])
-    rest = cover, stay.mapping, stay.evidence, groups
+    named = [] if asked.procedures is None else given_codes(asked.procedures, "procedures")
+    remarks = remarks_on(model, given_codes(asked.codes, "diagnoses"), named, asked.facts)
+    rest = cover, stay.mapping, stay.evidence, groups, remarks
     return results.Explanation(model.source, stay.diagnoses, answered, plan, *rest)
 
 

@@ -17,6 +17,7 @@ from dx2px.answers.facts import NOTHING, Facts, Told, answer_rows, evidence_row,
 from dx2px.answers.given import check_top, given_codes
 from dx2px.answers.lookup import Found, Lookup, ambiguous
 from dx2px.answers.question import asked_of, diagnosis_of, read, stays_of
+from dx2px.answers.remarks import remarks_on
 from dx2px.answers.shipped import ProcedureSystem, model_path
 from dx2px.answers.stay import merged, no_vectors, own_kind
 from dx2px.codes import Hit, Kind, Notation, System, Usage, text_only
@@ -190,12 +191,13 @@ class Model:
         if any(found.status != "unknown" for found in asked):
             [stay] = stays_of(self, [read(self, codes, map, facts)])
             diagnoses, evidence = stay.diagnoses, stay.evidence
-        answered = tuple(
-            unexplained_procedure(found)
-            for found in self.procedures.find_all(given_codes(procedures, "procedures"))
-        )
+        named = given_codes(procedures, "procedures")
+        answered = tuple(unexplained_procedure(found) for found in self.procedures.find_all(named))
         plan = Plan(own_kind(self.files), self.files.method)
-        return results.Explanation(self.source, diagnoses, answered, plan, mapping=mapping, evidence=evidence)
+        remarks = remarks_on(self, given_codes(codes, "diagnoses"), named, facts)
+        return results.Explanation(
+            self.source, diagnoses, answered, plan, mapping=mapping, evidence=evidence, remarks=remarks
+        )
 
     @cached_property
     def source(self) -> results.Source:
@@ -254,7 +256,7 @@ class Model:
         if not fitting:
             from dx2px.answers.advice import advice
 
-            meant = [sentence for lookup, _ in sides if (sentence := advice(self, code, lookup.kind))]
+            meant = [one.text for lookup, _ in sides if (one := advice(self, code, lookup.kind))]
             raise InputError(" ".join([f"The model does not know the code {code.strip()[:40]!r}.", *meant]))
         if len(fitting) > 1:
             raise ambiguous(code, [text for text, _, _ in fitting])

@@ -141,7 +141,7 @@ def usable(
     if not used:
         from dx2px.answers.advice import advice
 
-        meant = [sentence for found in asked[:_ADVISED] if (sentence := advice(model, found.code, kind))]
+        meant = [one.text for found in asked[:_ADVISED] if (one := advice(model, found.code, kind))]
         typed = {target: one.code for one in mapping for target in one.to}
         names: list[Found | str] = [typed.get(found.code, found) for found in asked]
         if mapping:

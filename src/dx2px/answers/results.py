@@ -17,6 +17,7 @@ from importlib.resources import files
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 from dx2px.answers.families import Family
+from dx2px.answers.remarks import Remark
 from dx2px.answers.result_frames import neighbor_columns, plan_columns, procedure_columns
 from dx2px.codes import gives_way_to, shown_code, title
 from dx2px.frames import as_frame
@@ -204,6 +205,7 @@ class Answer:
     mapping: tuple[Mapped, ...] = ()  # of the diagnoses that are of the other ICD version
     evidence: tuple[EvidenceRow, ...] = ()  # besides the diagnoses, for a model that takes it
     alternatives: tuple[tuple[str, ...], ...] = ()  # groups of the procedures: a stay has one of each at most
+    remarks: tuple[Remark, ...] = ()  # on single codes: what was probably meant, whom a code is for
 
     @classmethod
     def of(cls, answer: Answer) -> Self:
@@ -237,6 +239,8 @@ class Answer:
             record["with_reasons"] = explained
         if self.coverage is not None:
             record["coverage"] = asdict(self.coverage)
+        if self.remarks:
+            record["remarks"] = [one.to_dict() for one in self.remarks]
         if self.mapping:
             record["mapping"] = [one.to_dict() for one in self.mapping]
         return record

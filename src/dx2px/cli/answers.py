@@ -49,6 +49,7 @@ def show_recommendation(
     _report_mapping(found, typed)
     _report_diagnoses(found.diagnoses)
     _report_coded(found, written or {})
+    _report_remarks(found)
     if found.coverage is not None:
         one = found.coverage
         remark(
@@ -76,6 +77,7 @@ def show_explanation(found: Explanation, typed: Collection[str] = (), written: W
     _report_mapping(found, typed)
     _report_diagnoses(found.diagnoses)
     _report_coded(found, written or {})
+    _report_remarks(found)
 
 
 def show_neighbors(found: Neighbors) -> None:
@@ -300,3 +302,9 @@ def _report_unused(unknown: Sequence[str], asked: str) -> None:
     if unknown:
         verb = "is" if len(unknown) == 1 else "are"
         remark(f"{len(unknown)} of {asked} {verb} unknown to the model and not used: {', '.join(unknown)}.")
+
+
+def _report_remarks(found: Answer) -> None:
+    """What was probably meant by a code, and whether the sex and the age fit it."""
+    for one in found.remarks:
+        remark(one.text)

@@ -142,7 +142,6 @@ def recommend(
         print_json(found.to_dict())
     else:
         show_recommendation(found, _typed(loaded, read, facts), _written(loaded, facts))
-        _advise(loaded, read, facts)
         remark(NOT_ADVICE)
 
 
@@ -195,7 +194,6 @@ def explain(
         print_json(found.to_dict())
     elif out is None:
         show_explanation(found, _typed(loaded, read, facts), _written(loaded, facts, asked or ()))
-        _advise(loaded, read, facts, asked or ())
         remark(NOT_ADVICE)
 
 
@@ -223,19 +221,6 @@ def _written(model: Model, facts: Facts, asked: Sequence[str] = ()) -> dict[str,
         if own != code:
             found.setdefault(code, []).append(own)
     return found
-
-
-def _advise(model: Model, codes: Sequence[str], facts: Facts, asked: Sequence[str] = ()) -> None:
-    """What was probably meant by codes that the model does not know."""
-    from dx2px.answers.advice import advice
-
-    principal = facts.get("principal")
-    diagnoses = [*([principal] if principal else []), *codes]
-    procedures = [*(facts.get("coded") or ()), *asked]
-    for lookup, texts in ((model.diagnoses, diagnoses), (model.procedures, procedures)):
-        strange = [text for text in dict.fromkeys(texts) if lookup.find(text).status != "known"]
-        for sentence in filter(None, (advice(model, text, lookup.kind) for text in strange)):
-            remark(sentence)
 
 
 def _facts(

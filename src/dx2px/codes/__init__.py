@@ -16,6 +16,7 @@ from dx2px.codes.families import (
     read_family,
 )
 from dx2px.codes.family_titles import family_title
+from dx2px.codes.persons import persons_of
 from dx2px.codes.repair import Repair, explain, looks_dotted, looks_numeric, repair
 from dx2px.codes.search import Hit, find
 from dx2px.codes.shown import Notation, shown_code
@@ -59,6 +60,7 @@ __all__ = [
     "nearest",
     "normalize",
     "open_axes",
+    "persons_of",
     "read_family",
     "repair",
     "resolve",

@@ -120,6 +120,15 @@ class MappedReport(Report):
     )
 
 
+class RemarkReport(Report):
+    """A sentence on a code: what was probably meant, or the sex and age that it is for."""
+
+    code: str
+    text: str
+    instead: str | None = Field(default=None, description="The code that was probably meant.")
+
+
+REMARKS: Any = Field(default=None, description="If there are any.")
 ASKED_COVERAGE: Any = Field(default=None, description="If a coverage was asked for.")
 MAPPING: Any = Field(default=None, description="If diagnoses are of the other ICD version.")
 WITH_REASONS: Any = Field(
@@ -137,6 +146,7 @@ class RecommendAnswer(Report):
     with_reasons: int | None = WITH_REASONS
     coverage: CoverageReport | None = ASKED_COVERAGE
     mapping: list[MappedReport] | None = MAPPING
+    remarks: list[RemarkReport] | None = REMARKS
 
 
 class Procedure(Report):
@@ -191,6 +201,7 @@ class ExplainAnswer(Report):
     with_reasons: int | None = WITH_REASONS
     coverage: CoverageReport | None = ASKED_COVERAGE
     mapping: list[MappedReport] | None = MAPPING
+    remarks: list[RemarkReport] | None = REMARKS
 
 
 class Finding(Report):
@@ -225,6 +236,7 @@ class AuditedStay(Report):
     findings: list[Finding] = Field(description="Strongest first.")
     unknown: list[str] = Field(description="Codes that the model does not know.")
     mapping: list[MappedReport] | None = MAPPING
+    remarks: list[RemarkReport] | None = REMARKS
     audited: bool = Field(
         default=True,
         description="False if the procedures are of an ICD version that the model does not know: there is nothing to "

@@ -153,12 +153,13 @@ def test_pointing_at_a_diagnosis_lights_what_it_leads_to(page: Any) -> None:
 
 
 def test_codes_that_the_model_does_not_know_are_explained_and_near_ones_offered(page: Any) -> None:
-    page.open("dx=585.6,414.00,V27.0,xyz")
+    page.open("dx=585.6,414.00,V27.0,xyz,39.95")
     page.procedures("39.95")
-    backed_off, unknown, unreadable = page.texts("#diagnoses .status span")
+    backed_off, unknown, unreadable, procedure = page.texts("#diagnoses .status span")
     assert backed_off.startswith("The model does not know this code. The one known code under 414.0 ")
     assert unknown.startswith("The model does not know this code, so it is left out")
     assert unreadable.startswith("Not a diagnosis code")
+    assert procedure.endswith("39.95 is a procedure (Hemodialysis), not a diagnosis.")
     assert len(page.texts("#diagnoses .bar")) == 2
     page.until("return document.querySelector('.chip-button')").click()
     page.until(

@@ -24,6 +24,17 @@ def test_find_the_code_of_a_heart_attack_and_ask_what_follows(page: Any, shipped
     assert "infarction" in page.text("#diagnoses .title")
 
 
+def test_a_slip_in_a_code_or_in_the_facts_is_said_beside_the_code(page: Any, shipped: str) -> None:
+    page.open("dx=585.66,650&sex=M&age=80", shipped)
+    page.procedures()
+    slip, other = page.texts("#diagnoses .status")
+    assert "did you mean 585.6 End stage renal disease? Use instead: 585.6" in slip
+    assert other.endswith("for female patients from 9 to 64 years: please check code, sex and age.")
+    page.click("#diagnoses .chip-button")
+    page.until("return document.querySelectorAll('#diagnoses .status').length === 1")
+    assert page.texts("#diagnoses .code") == ["585.6", "650"]
+
+
 def test_tick_what_is_done_and_see_the_rest_move(page: Any, shipped: str) -> None:
     page.open("dx=820.21,285.1", shipped)
     before = page.procedures("79.35")

@@ -11,12 +11,14 @@
  * @typedef {{code: string, kind: "coded" | "background" | "principal" | "person" | "admission", title: string,
  *   significance: number, status: "known" | "unknown"}} Evidence
  * @typedef {{complete_by: string[], codes: number, listed: string[], side?: string, narrowed?: string}} Family
+ * @typedef {{code: string, text: string, instead?: string}} Remark
  * @typedef {{rank: number, code: string, title: string, probability: number | null, because: Reason[],
  *   rests_on?: number | null, family?: Family}} Procedure
  * @typedef {{diagnoses: string[], evidence?: string[], procedures: string[], mass: number[][], kind?: string,
  *   reading?: string, faithfulness?: string, converged?: boolean | null}} Plan
  * @typedef {{schema: string, scope: string, diagnoses: Diagnosis[], procedures: Procedure[], plan: Plan,
- *   evidence?: Evidence[], mapping?: Mapped[], alternatives?: string[][], with_reasons?: number}} Explanation
+ *   evidence?: Evidence[], mapping?: Mapped[], alternatives?: string[][], remarks?: Remark[],
+ *   with_reasons?: number}} Explanation
  * @typedef {{kind: "unsupported" | "omitted" | "swap" | "companion" | "diagnosis", code: string, title: string,
  *   other: string | null, strength: number, probability: number, rank: number, because: Reason[],
  *   suggested: Reason[]}} Finding

@@ -62,7 +62,7 @@ function refresh() {
 
 function succeed(found) {
   const sameList = listed(found) === listed(answer); // then only the plan is new
-  diagnoses.learn(found.diagnoses, found.mapping);
+  diagnoses.learn(found.diagnoses, found.mapping, found.remarks);
   settle(found);
   diagnoses.draw(current().diagnoses);
   showAnswer(found);

@@ -21,6 +21,8 @@ const SIBLINGS = 4;
 const answered = new Map();
 /** @type {Map<string, import("./api.js").Mapped>} */
 const translated = new Map(); // codes of the other ICD version
+/** @type {Map<string, import("./api.js").Remark>} */
+let remarked = new Map();
 /** @type {Map<string, Promise<import("./api.js").Code[]>>} */
 const siblings = new Map();
 let drawn = "";
@@ -56,8 +58,10 @@ function removeAll() {
  * Keep what the server said about the diagnoses.
  * @param {import("./api.js").Diagnosis[]} diagnoses
  * @param {import("./api.js").Mapped[]} [mapping] of those that are of the other ICD version
+ * @param {import("./api.js").Remark[]} [remarks] on some of them
  */
-export function learn(diagnoses, mapping = []) {
+export function learn(diagnoses, mapping = [], remarks = []) {
+  remarked = new Map(remarks.map((one) => [one.code, one]));
   for (const one of diagnoses) answered.set(one.code, one);
   for (const one of mapping.filter(({ to }) => to.length)) translated.set(one.from, one);
   learnTitles([...diagnoses, ...mapping.map(({ from, title }) => ({ code: from, title }))]);
@@ -72,7 +76,7 @@ export function draw(codes) {
   const marks = [takesPrincipal(), current().principal];
   const looks = JSON.stringify([
     marks,
-    ...codes.map((code) => [code, titleOf(code), ...targets(code).map((to) => [hue(to), answered.get(to)])]),
+    ...codes.map((code) => [code, titleOf(code), remarked.get(code), ...targets(code).map((to) => [hue(to), answered.get(to)])]),
   ]);
   if (looks === drawn) return; // rows that look the same stay, so that a click that has just begun is not lost
   drawn = looks;
@@ -101,7 +105,7 @@ function row(code) {
     takesPrincipal() ? principalMark(code) : null,
     removal(code, titleOf(code)),
     translated.has(code) ? reading(code) : null,
-    known && known.status !== "known" ? status(known) : null,
+    known && (known.status !== "known" || remarked.has(code)) ? status(code, known) : null,
   );
 }
 
@@ -172,9 +176,13 @@ function reading(code) {
   return node("div", { class: "reading" }, `Read as ${names} (${systemOf(to[0])}, ${how}).${again}`);
 }
 
-function status(known) {
-  const note = node("div", { class: "status" }, node("span", {}, explanation(known)));
-  if (known.code.includes(":")) offerSiblings(known.code, note);
+/** What is wrong with a code, and which one was probably meant. */
+function status(code, known) {
+  const { text = "", instead = "" } = remarked.get(code) ?? {};
+  const said = [known.status === "known" ? "" : explanation(known), text].filter(Boolean).join(" ");
+  const note = node("div", { class: "status" }, node("span", {}, said));
+  if (instead) offer(code, note, [{ code: instead, dotted: dotted(instead), title: text }]);
+  else if (known.status !== "known" && known.code.includes(":")) offerSiblings(code, note);
   return note;
 }
 
@@ -201,10 +209,11 @@ async function offerSiblings(code, note) {
       ),
     );
   const found = (await siblings.get(near)) ?? [];
-  const known = found.filter((one) => one.known && heading(one.code) === near).slice(0, SIBLINGS);
-  if (!known.length) return;
-  note.append(" Use instead: ");
-  for (const one of known) note.append(substitute(code, one));
+  offer(code, note, found.filter((one) => one.known && heading(one.code) === near).slice(0, SIBLINGS));
+}
+
+function offer(code, note, others) {
+  if (others.length) note.append(" Use instead: ", ...others.map((one) => substitute(code, one)));
 }
 
 function substitute(code, other) {

@@ -27,7 +27,7 @@ export function draw(answer) {
   // A procedure that was just ticked moves from one list to the other, and the focus with it.
   keepingFocus(byId("recommended"), () => {
     byId("coded-part").hidden = !coded.length;
-    byId("coded").replaceChildren(...coded.map(codedRow));
+    byId("coded").replaceChildren(...coded.map((one) => codedRow(one, answer)));
     list.replaceChildren(...recommended.map((one) => row(one, answer)));
   });
   const long = [...recommended, ...coded].some((one) => isLong(one.code));
@@ -61,16 +61,16 @@ function row(one, answer) {
   );
 }
 
-function codedRow({ code, title, status }) {
+function codedRow({ code, title, status }, answer) {
+  const said = (answer.remarks ?? []).filter((one) => one.code === code).map((one) => one.text);
+  if (status === "unknown") said.unshift("The model does not know this procedure, so it changes nothing.");
   return node(
     "li",
     { class: "procedure coded-row", "data-diagnosis": code, "data-spot": true },
     verdict("accept", code, `Already coded: ${fullName(code, title)}`),
     node("span", { class: "code", title: systemOf(code) }, dotted(code)),
     node("span", { class: "title" }, title),
-    status === "unknown"
-      ? node("span", { class: "status" }, "The model does not know this procedure, so it changes nothing.")
-      : null,
+    said.length ? node("span", { class: "status" }, said.join(" ")) : null,
   );
 }
 
