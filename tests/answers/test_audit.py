@@ -21,7 +21,7 @@ from dx2px.answers import Model
 from dx2px.answers.audit import LEAST_SHARE
 from dx2px.answers.audit_file import check_findings_path
 from dx2px.answers.audit_stream import audited_blocks
-from dx2px.answers.defects import ABSENT, KINDS, omitted_strength
+from dx2px.answers.defects import ABSENT, KINDS, Kind, omitted_strength
 from dx2px.answers.flagging import Flagger
 from dx2px.answers.question import asked_of
 from dx2px.answers.questions import Questions
@@ -171,9 +171,10 @@ def test_each_question_is_asked_given_everything_else(knowing: Model) -> None:
     assert set(kinds_of(knowing, [])) == {CLOSED, OPEN}
 
 
-def test_a_coded_procedure_is_judged_by_the_stay_without_it(knowing: Model) -> None:
+@pytest.mark.parametrize(("kind", "wrong"), [("unsupported", 0.9), ("diagnosis", 1e-12)])
+def test_a_coded_procedure_is_judged_by_the_stay_without_it(knowing: Model, kind: Kind, wrong: float) -> None:
     """Two routes: what the audit says, and the probability with the others shown."""
-    settings = AuditSettings(precision=1e-9, wrong=0.9, kinds=("unsupported",))
+    settings = AuditSettings(precision=1e-9, wrong=wrong, kinds=(kind,))
     found = audit_stay(knowing, [HIP, HEART], [OPEN, ECHO], settings, age=80).findings
     assert {one.code for one in found} == {OPEN, ECHO}
     calibration = knowing.files.calibration

@@ -153,7 +153,7 @@ class Flagger:
         parts = [self._unsupported(asked)] if {"unsupported", "diagnosis"} & {*wanted} else []
         parts += [self._omitted(asked, least)] if {"omitted", "companion"} & {*wanted} else []
         parts += [self._swaps(asked)] if "swap" in wanted else []
-        parts += [self._undiagnosed(asked)] if "diagnosis" in wanted else []
+        parts += [self._undiagnosed(asked, least)] if "diagnosis" in wanted else []
         found = joined(parts)
         return found.take(found.strength >= least).in_order()
 
@@ -188,11 +188,15 @@ class Flagger:
         keys = (found.stay * len(self.shares) + found.procedure)[order]
         return found.take(order[np.diff(keys, prepend=-1) > 0])
 
-    def _undiagnosed(self, asked: Questions) -> Findings:
+    def _undiagnosed(self, asked: Questions, least: float) -> Findings:
         stay, procedure = _entries(asked.coded)
-        P = best_explained(self.calibration, asked.scorer, asked.stays, stay, procedure)  # (e,)
-        strength = diagnosis_strength(P, self.shares[procedure], self.settings.omitted, self.settings.wrong)
-        return Findings.of("diagnosis", stay, procedure, strength, P, asked.without)
+        best = best_explained(self.calibration, asked.scorer, asked.stays, stay, procedure)  # (e,)
+        shares, settings = self.shares[procedure], self.settings
+        strength = diagnosis_strength(best, shares, settings.omitted, settings.wrong)
+        entry = np.flatnonzero(strength >= least)
+        P = asked.instead(self.calibration, procedure[entry, None], entry)[:, 0]
+        found = stay[entry], procedure[entry], strength[entry], P, asked.without[entry]
+        return Findings.of("diagnosis", *found)
 
 
 def reasons(scorer: Scorer, rows: Ragged, found: Findings) -> Doubles:

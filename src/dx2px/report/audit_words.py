@@ -81,7 +81,7 @@ WORDS = {
         "coded",
         "not explained",
         "",
-        "No diagnosis of the stay explains it: {have} of stays with such diagnoses have it.",
-        "The support that it does have comes from {support}.",
+        "No diagnosis of the stay explains it.",
+        "{have} of such stays have it all the same. The support comes from {support}.",
     ),
 }
