@@ -120,7 +120,7 @@ def test_stays_are_read_line_by_line(library: Any) -> None:
         "4": "x, y: not a code",
         "6": "x: not a code",
         "7": "it has no diagnosis",
-        "8": "it has 3 bars instead of 2: write name | diagnoses | procedures",
+        "8": "two bars are needed, it has 3: write name | diagnoses | procedures (the name may be empty)",
     }
 
 

@@ -4,7 +4,7 @@ import { ask } from "./api.js";
 import { looksLikeCode, readList } from "./codes.js";
 
 const AT_ONCE = 100; // stays per request; the server takes at most 200
-const FORM = "write name | diagnoses | procedures";
+const FORM = "write name | diagnoses | procedures (the name may be empty)";
 
 /**
  * @typedef {{id: string, diagnoses: string[], procedures: string[]}} Stay
@@ -34,7 +34,7 @@ export function readStays(text) {
 }
 
 function flawOf(lists, diagnoses) {
-  if (lists.length !== 2) return `it has ${lists.length} bars instead of 2: ${FORM}`;
+  if (lists.length !== 2) return `two bars are needed, it has ${lists.length || "none"}: ${FORM}`;
   const strange = lists.flatMap(strangeWords);
   if (strange.length) return `${strange.slice(0, 3).join(", ")}: not a code`;
   return diagnoses.length ? null : "it has no diagnosis";
