@@ -163,6 +163,10 @@ def test_everyday_words_come_before_titles_that_hold_them() -> None:
     assert meant(["heart"]) is None  # only half of heartburn
     assert meant(["heartbur"]) is not None
     assert codes(find("broken hip", among=["icd9cm:82021", "icd9cm:4280"])) == ["icd9cm:82021"]
+    assert codes(find("kidney stones", System.ICD9CM, 1)) == ["icd9cm:5920"]  # one or many
+    # A burn, not burn-out, and on the first encounter.
+    assert codes(find("burn", System.ICD10CM, 1)) == ["icd10cm:T300"]
+    assert codes(find("concussion", System.ICD10CM, 1))[0].endswith("A")
 
 
 def test_every_everyday_phrase_means_listed_codes_and_is_there_once() -> None:

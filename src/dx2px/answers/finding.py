@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dx2px.answers.lookup import Lookup
 from dx2px.answers.model import Model
-from dx2px.codes import Hit, Kind, System, find, is_family, title
+from dx2px.codes import Hit, Kind, System, find, title
 
 _OF_A_FAMILY = 20  # codes looked at for each family that may be shown
 _TYPED_CODE = 5.0  # the score of a code that is no longer in any list
@@ -29,7 +29,7 @@ def find_codes(model: Model, query: str, kind: Kind, limit: int) -> list[Hit]:
 
 def _own(model: Model, lookup: Lookup, query: str, limit: int, *, forgive: bool) -> list[Hit]:
     """Codes of the model's own systems: those that it knows, then others."""
-    known, systems, usage = lookup.vocabulary, lookup.systems, model.usage
+    known, systems, usage = lookup.codes, lookup.systems, model.usage
     listed = find(query, systems, limit, known, usage, forgive=forgive)
     listed += _families(lookup, query, limit)
     found = {hit.code for hit in listed}
@@ -46,7 +46,7 @@ def _own(model: Model, lookup: Lookup, query: str, limit: int, *, forgive: bool)
 
 def _families(lookup: Lookup, query: str, limit: int) -> list[Hit]:
     """The families of the vocabulary that have codes which match."""
-    if not any(map(is_family, lookup.vocabulary)):
+    if not lookup.has_families:
         return []
     hits = find(query, System.ICD10PCS, limit * _OF_A_FAMILY, forgive=False)
     found = dict.fromkeys(family for hit in hits if (family := lookup.family_of(hit.code)))

@@ -155,6 +155,11 @@ class Lookup:
         holding = [one for one in self._families.get(code[: self._TABLE], ()) if holds(code, one)]
         return min(holding, key=lambda one: (-self._count(one), len(members(one))), default=None)
 
+    @cached_property
+    def codes(self) -> frozenset[str]:
+        """The codes of the vocabulary."""
+        return frozenset(self.vocabulary)
+
     @property
     def has_families(self) -> bool:
         """Whether some codes are families."""

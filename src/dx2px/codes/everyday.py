@@ -13,6 +13,7 @@ from dx2px.codes.tables import rows
 from dx2px.codes.word_index import words_of
 
 _IGNORED = frozenset({"the", "of", "an", "my"})
+_PLURAL = 3  # letters of a word whose last s may be a plural's, at least one more
 _TELLING = 3  # letters of an unfinished last word, after others
 
 
@@ -30,9 +31,10 @@ def meant(typed: Sequence[str]) -> Phrase | None:
     words = tuple(word for word in typed if word not in _IGNORED)
     if not words:
         return None
-    if whole := _phrases().get(words):
+    singular = _singular(words)
+    if whole := _phrases().get(singular):
         return whole
-    begun = (one for one in _phrases().values() if one.words[:-1] == words[:-1])
+    begun = _begun().get(singular[:-1], ())
     return next((one for one in begun if _tells(words[-1], one)), None)
 
 
@@ -50,17 +52,31 @@ def meant_in_spite_of_mistakes(typed: Sequence[str]) -> Phrase | None:
     return None if words == list(typed) else meant(words)
 
 
+def _singular(words: Sequence[str]) -> tuple[str, ...]:
+    """Stones as stone: what is one or many is the same here."""
+    return tuple(word[:-1] if len(word) > _PLURAL and word[-1] == "s" != word[-2] else word for word in words)
+
+
+@cache
+def _begun() -> dict[tuple[str, ...], list[Phrase]]:
+    """Phrases by all their words but the last."""
+    found: dict[tuple[str, ...], list[Phrase]] = {}
+    for words, phrase in _phrases().items():
+        found.setdefault(words[:-1], []).append(phrase)
+    return found
+
+
 @cache
 def _phrases() -> dict[tuple[str, ...], Phrase]:
     found = {}
     for texts, headings in rows("everyday_words"):
         for text in texts.split("; "):
             words = tuple(word for word in words_of(text) if word not in _IGNORED)
-            found[words] = Phrase(text, words, tuple(headings.split()))
+            found[_singular(words)] = Phrase(text, words, tuple(headings.split()))
     return found
 
 
 @cache
 def _spelling() -> Spelling:
-    used = Counter(word for words in _phrases() for word in words)
+    used = Counter(word for phrase in _phrases().values() for word in phrase.words)
     return Spelling(list(used), list(used.values()))

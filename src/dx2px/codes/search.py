@@ -4,7 +4,7 @@ A code ranks by how well it fits what was typed and by how often it is used, if 
 before words of titles. Typing mistakes are forgiven only where nothing fits what was typed.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import nlargest
@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 # How common a code is adds from 0 to 1: enough to outweigh that a rare code's title opens with the typed words.
 _EXACT_CODE, _CODE_PREFIX, _EVERYDAY, _WORDS, _LETTERS_OF_CODE = 4.0, 3.0, 2.0, 1.0, 0.5
 _OPENING, _IN_ORDER, _WHOLE_WORDS = 0.5, 0.25, 0.125
+_LATER = 0.3  # less for what words seldom mean: an injury's later encounters, sequelae, open fractures
 _NEXT_HEADING = 0.1  # less for each heading of an everyday phrase after the first
+
+# Injuries, poisonings, external causes and fractures by disease: the seventh character of these is the encounter.
+_ENCOUNTERS = tuple(f"{System.ICD10CM}:{start}" for start in ("M80", "M84", *"STVWXY"))
+_SEVEN = len(f"{System.ICD10CM}:") + 7
 
 _RANKED = (
     300  # matches that are ranked in detail: those that open with the first word, the shortest, the most used
@@ -77,7 +82,7 @@ def find(
         Code, title and score of each match.
     """
     chosen = [systems] if isinstance(systems, System) else list(systems if systems is not None else System)
-    kept = among if among is None or isinstance(among, Set | Mapping) else frozenset(among)
+    kept = None if among is None else frozenset(among)  # the same object if it is one already
     search = _Search(max(limit, 0), kept, usage)
     words = words_of(text_only(query))
     hits = [hit for system in chosen for hit in search.by_code_and_words(query, words, system)]
@@ -100,7 +105,7 @@ def _with_every_version(ranked: Sequence[Hit], limit: int) -> list[Hit]:
 @dataclass(frozen=True)
 class _Search:
     limit: int
-    among: Collection[str] | None
+    among: frozenset[str] | None
     usage: Usage | None
 
     def by_code_and_words(self, query: str, words: Sequence[str], system: System) -> list[Hit]:
@@ -147,14 +152,12 @@ class _Search:
     def _everyday(self, phrase: Phrase, system: System) -> list[Hit]:
         """The codes under the headings that a phrase means, each under the first of them."""
         hits: dict[str, Hit] = {}
-        for place, heading in enumerate(phrase.headings):
-            owner, bare = split(heading)
-            if owner is not system:
-                continue
+        own = [bare for owner, bare in map(split, phrase.headings) if owner is system]
+        for place, bare in enumerate(own):
             base = _EVERYDAY - _NEXT_HEADING * place
             for found in under(bare, system):
                 code, text = f"{system}:{found}", dictionary(system)[found]
-                if code not in hits and self._allows(code):
+                if code not in hits and self._allows(code) and not _is_later(code):
                     hits[code] = Hit(code, text, base + _brevity(text) + self._common(code), phrase.text)
         return nlargest(2 * self.limit, hits.values(), key=lambda hit: hit.score)
 
@@ -164,7 +167,8 @@ class _Search:
         for number in self._ranked(index.matches(words, self.among), system, max(_RANKED, limit)):
             code = index.codes[number]
             text = dictionary(system)[code.partition(":")[2]]
-            hits.append(Hit(code, text, _word_score(words, text) + self._common(code)))
+            later = _LATER if _is_later(code) else 0.0
+            hits.append(Hit(code, text, _word_score(words, text) + self._common(code) - later))
         return nlargest(limit, hits, key=lambda hit: hit.score)
 
     def _ranked(self, numbers: "NDArray[np.int64]", system: System, most: int) -> list[int]:
@@ -191,6 +195,11 @@ def _corrections(words: Sequence[str], system: System) -> Iterator[list[str]]:
     for place, word in enumerate(fixed):
         if word == words[place] and (other := spelling.nearest(word)):
             yield [*fixed[:place], other, *fixed[place + 1 :]]
+
+
+def _is_later(code: str) -> bool:
+    """Whether an ICD-10-CM code is of an injury's later encounter, its sequela or an open fracture."""
+    return len(code) == _SEVEN and code.startswith(_ENCOUNTERS) and code[-1] != "A"
 
 
 def _begins_some(word: str, index: WordIndex) -> bool:

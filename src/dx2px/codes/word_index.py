@@ -8,9 +8,9 @@ vectorised steps.
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -42,11 +42,11 @@ class WordIndex:
     openings: "NDArray[np.int32]"  # the first word of each title
     numbers: Mapping[str, int]  # title number of each code
 
-    def matches(self, typed: Sequence[str], among: Collection[str] | None) -> "NDArray[np.int64]":
+    def matches(self, typed: Sequence[str], among: frozenset[str] | None) -> "NDArray[np.int64]":
         """Numbers of the titles that match every typed word; first the titles that open with the first one."""
         import numpy as np
 
-        found = self._allowed(among)
+        found = _allowed(self, among).copy()
         for start in typed:
             first, last = self.range_of(start)
             holding = np.zeros(len(self.codes), dtype=bool)
@@ -60,13 +60,15 @@ class WordIndex:
         """The places of the words that begin with some letters."""
         return bisect_left(self.words, start), bisect_left(self.words, start + _AFTER_LETTERS)
 
-    def _allowed(self, among: Collection[str] | None) -> "NDArray[np.bool_]":
-        import numpy as np
 
-        allowed = np.full(len(self.codes), among is None)
-        if among is not None:
-            allowed[[self.numbers[code] for code in among if code in self.numbers]] = True
-        return allowed
+@lru_cache(maxsize=16)  # a model's vocabulary is searched with every key
+def _allowed(index: WordIndex, among: frozenset[str] | None) -> "NDArray[np.bool_]":
+    import numpy as np
+
+    allowed = np.full(len(index.codes), among is None)
+    if among is not None:
+        allowed[[index.numbers[code] for code in among if code in index.numbers]] = True
+    return allowed
 
 
 @cache
