@@ -16,6 +16,7 @@ from dx2px.answers import Explanation, Model, Recommendation
 from dx2px.answers.shipped import model_path
 from dx2px.codes import System
 from dx2px.cohort import Cohort
+from dx2px.cohort.cohort import check_cohort
 from dx2px.methods.coupling.adapted import AdaptedModel
 from dx2px.methods.coupling.warm_start import Base
 from dx2px.methods.train import RunConfig
@@ -75,6 +76,7 @@ def train(cohort: Cohort, config: RunConfig | None = None, **options: Any) -> Tr
         ModelError: There is no checkpoint to resume from, or it is of another run.
         TrainingError: The loss is no longer finite, or this machine does not have the device.
     """
+    check_cohort(cohort)
     return Trained(**vars(learn(cohort, config, **options)))
 
 
@@ -112,6 +114,7 @@ def adapt(
         ModelError: There is no such base, or it is of another method.
         TrainingError: The loss is no longer finite, or this machine does not have the device.
     """
+    check_cohort(cohort)
     path = model_path(_suited(cohort) if base is None else base)
     start = Base.of(Model.load(path).files, path.resolve().name, cohort)
     if start.warning:

@@ -64,15 +64,22 @@ def test_npz_needs_no_pickle(tmp_path: Path, random_model: Model) -> None:
 def test_an_existing_file_is_replaced_whole_or_not_at_all(
     tmp_path: Path, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    target = tmp_path / "v.npz"
+    target = tmp_path / "v"
     target.write_text("old")
     monkeypatch.setattr(np, "savez", lambda *_, **__: (_ for _ in ()).throw(OSError("full")))
     with pytest.raises(OSError, match="full"):
         export(model, target, "npz")
     assert target.read_text() == "old"
-    assert sorted(entry.name for entry in tmp_path.iterdir() if entry.is_file()) == ["v.npz"]
+    assert sorted(entry.name for entry in tmp_path.iterdir() if entry.is_file()) == ["v"]
     export(model, target, "word2vec")
     assert target.read_text().startswith("9 4\n")
+
+
+def test_the_ending_says_the_format(tmp_path: Path, random_model: Model) -> None:
+    export(random_model, tmp_path / "v.npz")
+    assert len(np.load(tmp_path / "v.npz")["codes"]) > 0
+    with pytest.raises(InputError, match=r"v\.bin: end it in \.parquet"):
+        export(random_model, tmp_path / "v.bin")
 
 
 def test_an_unknown_format_is_refused(tmp_path: Path, model: Model) -> None:

@@ -34,7 +34,7 @@ def test_one_line_gives_a_model(folder: Path, model: Model) -> None:
 def test_a_single_text_is_one_code(model: Model) -> None:
     assert model.recommend("428.0").to_dict() == model.recommend(["428.0"]).to_dict()
     assert model.explain("428.0", "37.22").to_dict() == model.explain(["428.0"], ["37.22"]).to_dict()
-    for several in ("428.0, 250.00", "N18.6;I46.9", "0SRC0J9,0SRD0J9"):
+    for several in ("428.0, 250.00", "428.0 250.00", "N18.6;I46.9", "0SRC0J9,0SRD0J9"):
         with pytest.raises(
             InputError, match=r"as a list of texts, as in \['585.6', '427.5'\], not in one text"
         ):
@@ -49,6 +49,7 @@ def test_answers_are_short_where_they_are_shown(model: Model) -> None:
     assert repr(answer).endswith("%, …)")
     assert repr(Explanation.of(answer)).startswith("Explanation(428.0, 250.00 → 37.22 ")
     assert repr(model.neighbors("428.0", 1)).startswith("Neighbors(428.0 ~ ")
+    assert repr(model.find("heart failure")[0]).startswith("Hit(428.0 ")
     assert max(map(len, map(repr, (answer, model.neighbors("428.0"))))) < 120
     audit = audit_stay(model, ["038.9"], ["37.22", "36.07", "96.04"], AuditSettings(precision=0.001))
     assert repr(audit).startswith(f"StayAudit({audit.findings[0].kind} ")
@@ -195,7 +196,9 @@ def test_ribbons_fill_their_bars() -> None:
         assert below.middle - above.middle >= SLOT
 
 
-@pytest.mark.parametrize("given", [None, 5856, float("nan"), b"585.6", [5856], [["585.6"]], ["585.6", None]])
+@pytest.mark.parametrize(
+    "given", [None, 5856, float("nan"), b"585.6", [5856], [["585.6"]], ["585.6", None], {"a": 1}]
+)
 def test_codes_that_are_not_texts_are_an_error_in_one_sentence(model: Model, given: Any) -> None:
     asked: list[Callable[[], object]] = [
         lambda: model.recommend(given),
@@ -210,6 +213,23 @@ def test_codes_that_are_not_texts_are_an_error_in_one_sentence(model: Model, giv
     ]
     for one in asked:
         with pytest.raises(InputError, match=r"text|one list of codes per stay"):
+            one()
+
+
+def test_names_in_place_of_a_model_or_a_cohort_are_an_error_in_one_sentence(tmp_path: Path) -> None:
+    name: Any = "nhds2010"
+    asked: list[tuple[str, Callable[[], object]]] = [
+        ("model", lambda: audit_stay(name, ["585.6"], ["39.95"])),
+        ("model", lambda: dx2px.audit_file(name, "stays.parquet")),
+        ("model", lambda: dx2px.score_file(name, "stays.parquet", tmp_path / "answers.parquet")),
+        ("model", lambda: dx2px.export(name, tmp_path / "vectors.txt")),
+        ("cohort", lambda: dx2px.train(name)),
+        ("cohort", lambda: dx2px.adapt(name)),
+        ("cohort", lambda: dx2px.describe(name)),
+        ("cohort", lambda: dx2px.split_cohort(name)),
+    ]
+    for what, one in asked:
+        with pytest.raises(InputError, match=rf"^Give a {what}, as .* returns it, not a str\.$"):
             one()
 
 

@@ -249,7 +249,7 @@ def test_a_file_is_what_its_name_says(ask: Callable[..., Any], folder: Path, tmp
         (["export", "--out", "v.bin"], "v.bin: end it in .parquet, .pq, .npz, .txt, .vec"),
         (
             ["export", "--out", "v.npz", "--format", "word2vec"],
-            "has the ending of npz, but --format says word2vec",
+            "has the ending of npz, but the format asked for is word2vec",
         ),
         (
             ["score", cohort, "--out", "x.csv"],

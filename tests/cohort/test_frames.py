@@ -123,6 +123,7 @@ def test_there_and_back() -> None:
         Cohort.from_arrow(cohort.to_arrow()),
         Cohort.from_pandas(cohort.to_pandas()),
         Cohort.from_pandas(cohort.to_pandas("long")),
+        Cohort.from_polars(cohort.to_polars()),
     ):
         assert stays(again) == stays(cohort)
         assert again.patient_ids is not None
@@ -149,6 +150,8 @@ def test_what_is_no_frame_is_one_sentence() -> None:
     mixed = pd.DataFrame({"stay": [1, 2], "code": ["4280", 5]}, dtype=object)
     with pytest.raises(CohortError, match=r"^The frame's column code holds values of several types"):
         Cohort.from_pandas(mixed)
+    with pytest.raises(CohortError, match=r"^The frame has no column of procedures; it has stay, diagnoses"):
+        Cohort.from_pandas(pd.DataFrame({"stay": ["a"], "diagnoses": [["428.0"]]}))
     with pytest.raises(CohortError, match="several columns of the same name"):
         Cohort.from_arrow(pa.table([pa.array(["a"])] * 2, ["stay", "stay"]))
     with pytest.raises(CohortError, match="no layout 'broad'"):

@@ -48,6 +48,10 @@ def test_parameters_are_those_of_the_constructor() -> None:
 
 
 def test_what_cannot_be_asked_is_said(fitted: ProcedureRecommender) -> None:
+    with pytest.raises(InputError, match="fit needs at least 10 stays, some of which validate; there are 1"):
+        ProcedureRecommender().fit([["585.6"]], [["39.95"]])
+    with pytest.raises(InputError, match="epochs must be a whole number, not 'two'"):
+        ProcedureRecommender(epochs="two").fit([["585.6"]] * 10, [["39.95"]] * 10)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="call fit first"):
         ProcedureRecommender().predict([["585.6"]])
     with pytest.raises(InputError, match="1 of 2 stays have no diagnosis that the model knows"):

@@ -17,7 +17,7 @@ from dx2px.answers.facts import Facts
 from dx2px.answers.flagging import NOBODY, Flagged, Flagger
 from dx2px.answers.given import given_codes
 from dx2px.answers.mapping import Translation, of_other_version, rewritten
-from dx2px.answers.model import Model, Support
+from dx2px.answers.model import Model, Support, check_model
 from dx2px.answers.question import asked_of
 from dx2px.answers.result_frames import finding_columns
 from dx2px.answers.results import NAMED, Mapped, Reason
@@ -127,6 +127,7 @@ def audit_stay(
         OtherVersionError: `map` is False, and a diagnosis is of an ICD version that the model does not know.
         ModelError: The model is not calibrated.
     """
+    check_model(model)
     flagger = Flagger(model, settings or AuditSettings())
     if facts.get("coded"):
         raise InputError("An audit takes the coded procedures as its procedures; leave `coded` out.")

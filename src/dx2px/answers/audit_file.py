@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from dx2px.answers.audit_stream import AUDITED, AuditCounts, Tally, audited_blocks, findings_schema
 from dx2px.answers.defects import KINDS, AuditSettings, Kind
-from dx2px.answers.model import Model
+from dx2px.answers.model import Model, check_model
 from dx2px.answers.population import facts_of
 from dx2px.answers.population_file import METADATA_KEY, StayFile, check_output
 from dx2px.codes import title
@@ -131,6 +131,7 @@ def audit_file(
     Returns:
         The findings, strongest first, and the counts; `save` writes them as Parquet or CSV.
     """
+    check_model(model)
     settings = settings or AuditSettings()
     stays = StayFile(source, AUDITED, facts_of(model))
     best = _Strongest(stays.parquet.schema_arrow.field("stay_id").type, _limit(per_100, most, stays.rows))

@@ -40,7 +40,7 @@ from dx2px.answers.encoding import CODE_LISTS, EncodedStays, StayEncoder
 from dx2px.answers.even_blocks import EvenBlock, EvenBlocks
 from dx2px.answers.flagging import Findings, Flagger, joined
 from dx2px.answers.mapping import added
-from dx2px.answers.model import Model
+from dx2px.answers.model import Model, check_model
 from dx2px.answers.population import even_batches, facts_of, in_order
 from dx2px.answers.questions import Indices
 from dx2px.ragged import Ragged
@@ -131,6 +131,7 @@ def audit_batches(
     Yields:
         Record batches with one row per finding, in the order of the stays.
     """
+    check_model(model)
     return (block.findings for block in audited_blocks(model, batches, settings, threads, map))
 
 

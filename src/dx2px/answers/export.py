@@ -17,12 +17,19 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.answers.model import Model
+from dx2px.answers.model import Model, check_model
 from dx2px.codes import title
 from dx2px.errors import InputError
 from dx2px.storage import atomic_path
 
 Format = Literal["word2vec", "parquet", "npz"]
+ENDINGS: dict[str, Format] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".npz": "npz",
+    ".txt": "word2vec",
+    ".vec": "word2vec",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,22 +39,37 @@ class _Rows:
     vectors: NDArray[np.float32]  # (codes, dim)
 
 
-def export(model: Model, path: str | os.PathLike[str], format: Format) -> None:  # noqa: A002
+def export(model: Model, path: str | os.PathLike[str], format: Format | None = None) -> None:  # noqa: A002
     """Write the vectors of all codes, each labelled with its code; completely or not at all.
 
     Args:
         model: A model whose method has vectors.
         path: The file to write.
-        format: `word2vec` (text), `parquet` or `npz`.
+        format: `word2vec` (text), `parquet` or `npz`; by default what the ending of `path` says.
 
     Raises:
-        InputError: The format is unknown, or the method has no vectors.
+        InputError: The format is unknown, or the ending says another one or nothing; the method has no vectors.
     """
-    if format not in _WRITERS:
-        raise InputError(f"The format must be one of {', '.join(_WRITERS)}, not {format!r}.")
+    check_model(model)
+    write = _WRITERS[format_of(Path(path), format)]
     rows = _rows(model)
     with atomic_path(path) as draft:
-        _WRITERS[format](rows, draft)
+        write(rows, draft)
+
+
+def format_of(path: Path, asked: Format | None = None) -> Format:
+    """The format of a file of vectors; its ending may say nothing, but not something else."""
+    if asked is not None and asked not in _WRITERS:
+        raise InputError(f"The format must be one of {', '.join(_WRITERS)}, not {asked!r}.")
+    promised = ENDINGS.get(path.suffix.lower())
+    found = asked or promised
+    if found is None:
+        raise InputError(f"{path.name}: end it in {', '.join(ENDINGS)}, or name its format.")
+    if promised not in (None, found):
+        raise InputError(
+            f"{path.name} has the ending of {promised}, but the format asked for is {asked}: change one."
+        )
+    return found
 
 
 def _rows(model: Model) -> _Rows:

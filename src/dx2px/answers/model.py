@@ -32,6 +32,7 @@ from dx2px.scoring.plans import Plan, PlanChoice
 from dx2px.scoring.ranking import top_l
 from dx2px.scoring.scorer import Scorer
 from dx2px.scoring.segments import Doubles, directions
+from dx2px.words import called
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,6 +353,12 @@ class Model:
         if name not in self.files.arrays:
             raise no_vectors(self.files.method)
         return self.files.arrays[name]
+
+
+def check_model(value: object) -> None:
+    """Refuse what is no model, such as the name of one."""
+    if not isinstance(value, Model):
+        raise InputError(f"Give a model, as dx2px.load('nhds2010') returns it, not {called(value)}.")
 
 
 def _nearest(lookup: Lookup, cosines: Doubles, top: int, found: Found) -> tuple[results.Neighbor, ...]:

@@ -31,7 +31,7 @@ import pyarrow.compute as pc
 from dx2px.answers.batch_answers import Answerer, ScoredBlock
 from dx2px.answers.encoding import CODE_LISTS, check_code_lists
 from dx2px.answers.given import check_top
-from dx2px.answers.model import Model
+from dx2px.answers.model import Model, check_model
 from dx2px.errors import InputError
 from dx2px.ragged import offsets_of
 from dx2px.scoring.known import FACTS
@@ -65,6 +65,7 @@ def score_batches(
     Yields:
         Record batches with one row per stay, in the same order.
     """
+    check_model(model)
     return (block.answers for block in scored_blocks(model, batches, top, threads, map))
 
 
@@ -107,7 +108,9 @@ def check_columns(schema: pa.Schema, columns: Sequence[str] = COLUMNS, facts: Se
             raise InputError(f"The stays have more than one column {name}.")
         if name in schema.names and not _fits(schema.field(name).type, name):
             kind = "numbers" if name == "age" else "text"
-            raise InputError(f"The column {name} must hold {kind}, not {schema.field(name).type}.")
+            held = schema.field(name).type
+            texts = pa.types.is_string(held) or pa.types.is_large_string(held)
+            raise InputError(f"The column {name} must hold {kind}, not {'text' if texts else held}.")
 
 
 def _fits(kind: pa.DataType, name: str) -> bool:

@@ -24,7 +24,7 @@ from dx2px.answers.batch_answers import ScoredBlock, answer_schema
 from dx2px.answers.encoding import CODE_LISTS
 from dx2px.answers.kept_parts import Parts, parts_of
 from dx2px.answers.mapping import added
-from dx2px.answers.model import Model
+from dx2px.answers.model import Model, check_model
 from dx2px.answers.population import COLUMNS, STAYS, check_columns, facts_of, scored_blocks
 from dx2px.answers.shipped import ProcedureSystem, asked_in, audited_in
 from dx2px.errors import CohortError, InputError
@@ -97,6 +97,7 @@ def score_file(
         InputError: A column is missing or of the wrong type, or the output cannot be written.
         OtherVersionError: `map` is False, and a diagnosis is of an ICD version that the model does not know.
     """
+    check_model(model)
     stays = StayFile(source, facts=facts_of(model))
     final = Path(out).absolute()
     check_output(final, stays)

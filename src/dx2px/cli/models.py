@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 FormatName = StrEnum("FormatName", ["word2vec", "parquet", "npz"])
 PcsName = StrEnum("PcsName", ["icd9pcs", "icd10pcs"])
-FORMATS = {".parquet": "parquet", ".pq": "parquet", ".npz": "npz", ".txt": "word2vec", ".vec": "word2vec"}
 PlanName = StrEnum("PlanName", ["own", "transport"])
 Theme = StrEnum("Theme", ["light", "dark"])
 SexName = StrEnum("SexName", ["F", "M"])
@@ -288,23 +287,13 @@ def export(
     ] = None,
 ) -> None:
     """Write the vectors of all codes to a file, for other tools."""
-    from dx2px.answers import export as write
+    from dx2px.answers.export import export as write
+    from dx2px.answers.export import format_of
 
     check_place(out)
-    write(load_model(model), out, _format(out, format))  # type: ignore[arg-type]
+    chosen = format_of(out, format.value if format else None)  # type: ignore[arg-type]
+    write(load_model(model), out, chosen)
     remark(f"The vectors are in {out}.")
-
-
-def _format(out: Path, asked: FormatName | None) -> str:
-    """The format of a file of vectors; its ending may say nothing, but not something else."""
-    promised = FORMATS.get(out.suffix.lower())
-    if asked is None and promised is None:
-        raise InputError(f"{out.name}: end it in {', '.join(FORMATS)}, or say what it is with --format.")
-    if asked is not None and promised not in (None, asked.value):
-        raise InputError(
-            f"{out.name} has the ending of {promised}, but --format says {asked.value}: change one."
-        )
-    return asked.value if asked else str(promised)
 
 
 def _model_record(name: str, model: Model) -> dict[str, Any]:

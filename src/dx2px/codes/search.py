@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from dx2px.codes.catalogue import dictionary, under
 from dx2px.codes.everyday import Phrase, meant, meant_in_spite_of_mistakes
+from dx2px.codes.shown import shown_code
 from dx2px.codes.spelling import spelling_of
 from dx2px.codes.systems import System
 from dx2px.codes.text import clean, dot_fits, split, text_only
@@ -54,6 +55,9 @@ class Hit:
     title: str
     score: float
     read_as: str = ""
+
+    def __repr__(self) -> str:
+        return f"Hit({shown_code(self.code)} {self.title})"
 
 
 def find(

@@ -18,8 +18,9 @@ from dx2px.cohort.context import context_problems, context_table, in_contract_ty
 from dx2px.cohort.each_stay import Stay, stays_of
 from dx2px.cohort.file import CODE_LISTS, CohortFile, CohortWriter
 from dx2px.cohort.vocabulary import Vocabulary
-from dx2px.errors import CohortError
+from dx2px.errors import CohortError, InputError
 from dx2px.ragged import Ragged
+from dx2px.words import called
 
 if TYPE_CHECKING:
     from dx2px.cohort.frames import FrameSettings, Layout
@@ -181,6 +182,12 @@ class Cohort:
         """The stays as a pandas data frame, which needs pandas. See `to_arrow`."""
         return self.to_arrow(layout).to_pandas()
 
+    def to_polars(self, layout: Layout = "lists") -> Any:
+        """The stays as a polars data frame, which needs polars. See `to_arrow`."""
+        from dx2px.frames import as_frame
+
+        return as_frame(self.to_arrow(layout), "polars")
+
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Cohort:
         """Read a cohort file. Memory stays close to the size of the resulting arrays.
@@ -305,3 +312,9 @@ def _check_stays(cohort: Cohort, where: str) -> None:
             *([] if cohort.context is None else context_problems(cohort.context)),
         ],
     )
+
+
+def check_cohort(value: object) -> None:
+    """Refuse what is no cohort, such as the name of its file."""
+    if not isinstance(value, Cohort):
+        raise InputError(f"Give a cohort, as Cohort.load('stays.parquet') returns it, not {called(value)}.")

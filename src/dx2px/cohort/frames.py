@@ -98,7 +98,10 @@ def _prepared(
     if procedures is not None:
         pq.write_table(_table(procedures), second)
         options = replace(options, procedures_file=str(second))
-    prepared = prepare("table", first, target, options=options, **thresholds)
+    try:
+        prepared = prepare("table", first, target, options=options, **thresholds)
+    except CohortError as error:
+        raise CohortError(_of_frames(str(error))) from None
     for warning in prepared.warnings:
         warnings.warn(warning, stacklevel=4)  # where the user made the cohort
     cohort = Cohort.load(target)
@@ -108,6 +111,12 @@ def _prepared(
     return replace(
         cohort, provenance={**cohort.provenance, "settings": settings, "notes": list(prepared.notes)}
     )
+
+
+def _of_frames(message: str) -> str:
+    """A message on the files that frames were written to, as one on the frames."""
+    named = message.replace(NAMES[0], "the frame").replace(NAMES[1], "the frame of procedures")
+    return named[:1].upper() + named[1:]
 
 
 def _table(frame: Any) -> pa.Table:

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from dx2px.cohort.cohort import Cohort
+from dx2px.cohort.cohort import Cohort, check_cohort
 from dx2px.cohort.stream import CohortStream
 from dx2px.errors import CohortError
 from dx2px.storage import atomic_path
@@ -164,6 +164,7 @@ def split_cohort(
         CohortError: There are too few patients or stays, the cohort has no patient ids to divide by, or `folds` or
             `test_share` is out of range.
     """
+    check_cohort(cohort)
     by = _resolve(by, has_patients=cohort.patient_ids is not None)
     groups = _groups(cohort, by)
     sizes = np.bincount(groups)

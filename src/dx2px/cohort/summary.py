@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.codes import dotted, title
-from dx2px.cohort.cohort import Cohort
+from dx2px.cohort.cohort import Cohort, check_cohort
 from dx2px.cohort.context import CONTEXT
 from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.ragged import Ragged
@@ -96,6 +96,7 @@ def describe(cohort: Cohort, top: int = 10) -> Summary:
     Returns:
         The summary; `to_dict` gives it as plain data.
     """
+    check_cohort(cohort)
     patients = cohort.patient_ids
     return Summary(
         stays=len(cohort),

@@ -18,6 +18,7 @@ from dx2px.scoring.metrics import evaluate
 from dx2px.scoring.ranking import top_l
 from dx2px.training.run import SplitConfig, Trained, learn
 
+FEWEST = 10  # stays, one of which validates
 Stays = Any  # lists of codes, or a frame or matrix of zeros and ones: see `stay_lists`
 
 
@@ -115,6 +116,10 @@ class ProcedureRecommender:
             TrainingError: The loss is no longer finite.
         """
         cohort = Cohort.from_lists(stay_lists(X, "diagnosis"), stay_lists(y, "procedure"))
+        if len(cohort) < FEWEST:
+            raise InputError(
+                f"fit needs at least {FEWEST} stays, some of which validate; there are {len(cohort)}."
+            )
         known = learner_class(self.method).options_of(self.method)
         given = self.get_params() | {"evidence": "codes"}  # X is nothing but diagnoses
         options = {name: value for name, value in given.items() if name in known}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -83,16 +84,22 @@ class LoopConfig(ABC):
         return asdict(self)
 
 
+def counts(name: str, value: object) -> str | None:
+    """What is wrong with a setting that is a number from 1 on; None if nothing is."""
+    if not isinstance(value, Integral):
+        return f"{name} must be a whole number, not {value!r}"
+    return f"{name} must be at least 1, not {value}" if value < 1 else None
+
+
 def check_training(least_one: Mapping[str, int | None], lr: float, seed: int = 0) -> None:
     """Refuse settings that no method can learn with; `least_one` are numbers from 1 on, None where not set."""
-    problems = [
-        f"{name} must be at least 1, not {value}"
-        for name, value in least_one.items()
-        if value is not None and value < 1
-    ]
-    if not 0 <= seed < 2**63:
-        problems.append(f"seed must be a whole number from 0 to 2⁶³ − 1, not {seed}")
-    if not lr > 0:
+    problems = [problem for one in least_one.items() if one[1] is not None and (problem := counts(*one))]
+    given: tuple[object, object] = (seed, lr)
+    if not isinstance(given[0], Integral) or not 0 <= seed < 2**63:
+        problems.append(f"seed must be a whole number from 0 to 2⁶³ − 1, not {seed!r}")
+    if not isinstance(given[1], Real):
+        problems.append(f"learning rate must be a number, not {lr!r}")
+    elif not lr > 0:
         problems.append(f"learning rate must be positive, not {lr}")
     if problems:
         raise InputError("training settings: " + "; ".join(problems) + ".")

@@ -82,6 +82,11 @@ class _Reader(TableColumns):
         if all(groups.values()):
             return self._rows(groups)
         if self.column("kind") is None:
+            if any(groups.values()):
+                lacking = "procedures" if groups["diagnosis"] else "diagnoses"
+                raise CohortError(
+                    f"{self.path.name} has no column of {lacking}; {self.has()}. Name it with the options."
+                )
             raise CohortError(
                 f"{self.path.name} needs either numbered or list columns for diagnoses and procedures, or one code per "
                 f"row and a column for its kind; {self.has()}. Name the columns with the options."

@@ -38,6 +38,7 @@ from dx2px.methods.coupling.withholding import Withholding
 from dx2px.ragged import Ragged
 from dx2px.scoring.evidence import Evidence, EvidenceLayout
 from dx2px.scoring.segments import Floats
+from dx2px.training.config import counts
 from dx2px.training.draws import Source, feature_keys
 
 UNSEEN = -10.0  # s of a diagnosis that no training stay has: next to any other it has no weight
@@ -80,11 +81,8 @@ class CouplingConfig:
     withheld: Withholding = field(default_factory=Withholding)
 
     def __post_init__(self) -> None:
-        problems = []
-        if self.dim < 1:
-            problems.append(f"dim must be at least 1, not {self.dim}")
-        if self.sample is not None and self.sample < 1:
-            problems.append(f"sample must be at least 1, not {self.sample}")
+        sizes = {"dim": self.dim} | ({} if self.sample is None else {"sample": self.sample})
+        problems = [problem for one in sizes.items() if (problem := counts(*one))]
         for name, value in (("dropout", self.dropout), ("diagnosis dropout", self.diagnosis_dropout)):
             if value is not None and not 0 <= value < 1:
                 problems.append(f"{name} must be at least 0 and below 1, not {value}")

@@ -17,6 +17,7 @@ from dx2px.methods.initial import InitConfig
 from dx2px.methods.paper import attention
 from dx2px.ragged import Ragged
 from dx2px.scoring.methods import VARIANTS, Variant
+from dx2px.training.config import counts
 
 Pooling = Literal["max", "mean"]
 Fusion = Literal["self-attention", "max", "mean"]
@@ -49,11 +50,8 @@ class PaperConfig:
             problems.append(f"variant must be one of {', '.join(VARIANTS)}, not {self.variant!r}")
         if self.pooling not in get_args(Pooling):
             problems.append(f"pooling must be one of {', '.join(get_args(Pooling))}, not {self.pooling!r}")
-        problems += [
-            f"{name} must be at least 1, not {value}"
-            for name, value in (("dim", self.dim), ("heads", self.heads))
-            if value < 1
-        ]
+        sizes = (("dim", self.dim), ("heads", self.heads))
+        problems += [problem for one in sizes if (problem := counts(*one))]
         if not 0 <= self.alpha < math.inf:
             problems.append(f"alpha must be at least 0 and finite, not {self.alpha}")
         if problems:
