@@ -85,7 +85,14 @@ def test_synthetic_stays_are_called_so(files: ModelFiles, cohort: Cohort) -> Non
     assert "keep this page as safe" not in text["stays"]
     assert "stays 2,000" in text["cohort"]
     assert "Kidney failure on dialysis" in text["package"]
-    assert Tables(report_page(content)).rows["package"][1:5][2][0] == "top 5"
+    found = Tables(report_page(content)).rows["package"]
+    assert found[1:5][2][0] == "top 5"
+    assert found[5] == ["ICD-9-CM", "procedure", "probability"]
+    assert found[6][:2] == ["79.35", "Open reduction of fracture with internal fixation, femur"]
+    page = report_page(content)
+    assert page.index("A heart attack, with diabetes") < page.index("stays measured"), (
+        "real answers come first"
+    )
 
 
 def test_popularity_stands_beside_the_model(content: Content) -> None:

@@ -9,7 +9,7 @@ from dx2px.report.markup import Markup, document, el, resource
 from dx2px.report.page.accuracy import breakdown_section, confusion_section
 from dx2px.report.page.cohort import cohort_section
 from dx2px.report.page.content import Content
-from dx2px.report.page.overview import accuracy_section, head
+from dx2px.report.page.overview import accuracy_section, head, main_numbers
 from dx2px.report.page.package import package_section
 from dx2px.report.page.stays import stays_section
 from dx2px.report.page.training import card_section, settings_section, training_section
@@ -39,6 +39,7 @@ def report_page(content: Content) -> str:
     """The page as text."""
     sections = [
         package_section(content.package) if content.package is not None else None,
+        main_numbers(content),
         accuracy_section(content),
         breakdown_section(content),
         confusion_section(content),

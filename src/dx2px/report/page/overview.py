@@ -16,7 +16,18 @@ from dx2px.scoring.metrics import Metrics
 
 
 def head(content: Content) -> list[Markup]:
-    """Title, scope and the main numbers."""
+    """Title and scope."""
+    stays = "synthetic stays" if content.synthetic else "stays"
+    measured = f"Method {content.model.files.method}, measured on {stays} of {content.cohort_name}."
+    return [
+        el("h1", f"Report on {content.name}"),
+        el("p", measured, class_="muted"),
+        el("p", SYNTHETIC if content.synthetic else SCOPE, class_="scope"),
+    ]
+
+
+def main_numbers(content: Content) -> Markup:
+    """How much was measured, and how well the model does."""
     files = content.model.files
     metrics = content.metrics
     model_names = Notation.of((*files.diagnoses, *files.procedures))
@@ -32,14 +43,8 @@ def head(content: Content) -> list[Markup]:
     ]
     if content.trust is not None:
         facts.append(("calibration error", f"{content.trust.top.ece:.3f}", "first ten per stay; 0 is best"))
-    stays = "synthetic stays" if content.synthetic else "stays"
     tiles = [el("div", el("dt", name), el("dd", value, el("small", note))) for name, value, note in facts]
-    return [
-        el("h1", f"Report on {content.name}"),
-        el("p", f"Method {files.method}, measured on {stays} of {content.cohort_name}.", class_="muted"),
-        el("p", SYNTHETIC if content.synthetic else SCOPE, class_="scope"),
-        el("dl", tiles, class_="facts"),
-    ]
+    return el("dl", tiles, class_="facts")
 
 
 def accuracy_section(content: Content) -> Markup:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dx2px.answers import Explanation, Model
+from dx2px.answers.results import shown_probability
 from dx2px.answers.shipped import DEFAULT, shipped_models
+from dx2px.codes import Notation
 from dx2px.report.flow import flow_figure
 from dx2px.report.markup import Child, Markup, el
 from dx2px.report.page.words import SCOPE, rendered, section, table
@@ -44,8 +46,8 @@ def package_section(found: Package) -> Markup:
     ]
     words = (
         f"The rest of this page is about synthetic stays. Here is what dx2px says about real ones: the model {DEFAULT} "
-        "in the package learned from US hospital stays of 2010 (NHDS, public use file). The table was measured on "
-        f"{measured['stays']:,} stays that it did not learn from. {SCOPE}"
+        "in the package learned from US hospital stays of 2010 (NHDS, public use file). The first table was "
+        f"measured on {measured['stays']:,} stays that it did not learn from. {SCOPE}"
     )
     return section(
         "package",
@@ -58,4 +60,10 @@ def package_section(found: Package) -> Markup:
 
 
 def _answer(question: str, answer: Explanation) -> Markup:
-    return el("article", el("h3", question), el("div", flow_figure(answer), class_="scroll"), class_="stay")
+    notation = Notation.of(one.code for one in answer.procedures)
+    rows: list[list[Child]] = [
+        [notation.write(one.code), one.title, shown_probability(one.probability)] for one in answer.procedures
+    ]
+    listed = table([notation.heading, "procedure", "probability"], rows, numbers=[2])
+    flow = el("div", flow_figure(answer), class_="scroll")
+    return el("article", el("h3", question), flow, listed, class_="stay")
