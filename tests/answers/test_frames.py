@@ -170,13 +170,20 @@ class Seen(HTMLParser):
 
 
 def test_a_notebook_shows_the_flow_and_the_table(model: Model) -> None:
-    answer = model.recommend([*QUESTION, "V45.81"], top=2)
+    answer = model.recommend([*QUESTION, "V45.81", "39.95"], top=2)
     seen = Seen(answer._repr_html_())
     assert seen.open == []
     assert seen.tags.count("svg") == 1
     assert seen.tags.count("tr") == 1 + 2
     assert "script" not in seen.tags
-    for text in ("37.22", "Congestive heart failure", "because of", "not medical advice", "not used: V45.81"):
+    for text in (
+        "37.22",
+        "Congestive heart failure",
+        "because of",
+        "not medical advice",
+        "not used: V45.81",
+        "39.95 is a procedure",
+    ):
         assert text in seen.text
     hostile = model.unexplained(["<img src=x>"])._repr_html_()
     assert "<img" not in hostile

@@ -95,7 +95,7 @@ def subtitle(explanation: Answer) -> str:
 
 
 def remarks(explanation: Answer) -> list[str]:
-    """How to read the figure, how far to trust it, and which codes the model could not use."""
+    """How to read the figure, how far to trust it, which codes the model could not use, and which do not fit."""
     plan, names = explanation.plan, names_of(explanation)
     texts = [plan.reading + (f" {PARTLY}" if plan.kind == "coupling" else ""), plan.faithfulness]
     if plan.transport is not None and not plan.transport.converged:
@@ -111,7 +111,7 @@ def remarks(explanation: Answer) -> list[str]:
         unknown = [names.write(one.code) for one in codes if one.status == "unknown"]
         if unknown:
             texts.append(f"The model does not know these {what}, which are left out: {', '.join(unknown)}.")
-    return texts
+    return [*texts, *(one.text for one in explanation.remarks)]
 
 
 def sent(explanation: Answer) -> list[float]:

@@ -20,7 +20,8 @@ def answer_html(answer: Answer) -> str:
     unknown = [names_of(answer).write(one.code) for one in answer.diagnoses if one.status == "unknown"]
     missing = el("p", f"Unknown to the model and not used: {', '.join(unknown)}.") if unknown else None
     flow = el("div", flow_figure(answer), style=f"max-width:{WIDTH:g}px")
-    return str(el("div", flow, _procedures(answer), missing, el("p", el("small", SCOPE))))
+    said = [el("p", one.text) for one in answer.remarks]
+    return str(el("div", flow, _procedures(answer), missing, said, el("p", el("small", SCOPE))))
 
 
 def _procedures(answer: Answer) -> Markup:

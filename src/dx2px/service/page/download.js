@@ -85,6 +85,7 @@ export function asText({ answer, scope }) {
     ["Also known", told.map((one) => one.title)],
     ["Already coded", codedIn(answer).map((one) => fullName(one.code, one.title))],
     ["Procedures", answer.procedures.map(line)],
+    ["Please note", (answer.remarks ?? []).map((one) => one.text)],
   ];
   const filled = parts.filter(([, lines]) => lines.length);
   return [...filled.flatMap(([name, lines]) => [name, ...lines, ""]), scope].join("\n");
