@@ -35,7 +35,8 @@ class Reading:
         rest = "; ".join(
             f"{shown_code(hit.code)} {shortened(hit.title, LONGEST, titles)}" for hit in self.others
         )
-        more = f" It may also be {rest}." if rest else ""
+        end = "" if rest.endswith("…") else "."
+        more = f" It may also be {rest}{end}" if rest else ""
         return f"Read {self.words!r} as {shown_code(self.taken.code)} {self.taken.title}.{more}"
 
 

@@ -109,6 +109,7 @@ def test_paste_forty_codes_and_still_see_the_answer(page: Any, shipped: str) -> 
     page.paste("#diagnosis-input", FORTY)
     page.procedures("39.95")
     page.until("return document.querySelectorAll('#diagnoses .bar').length === 40")
+    assert page.text("#diagnoses-count") == "40 codes"
     tall = "return ['#diagnoses', '#figure svg'].map((one) => document.querySelector(one).clientHeight)"
     assert max(page.run(tall)) < 900
     shares = [float(text.rstrip(" %")) for text in page.texts("#procedures .number")]

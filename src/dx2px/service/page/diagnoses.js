@@ -16,6 +16,7 @@ const EXAMPLES = [
   ["Hip fracture", ["820.21", "733.00", "285.1", "401.9", "E885.9"]],
 ];
 const SIBLINGS = 4;
+const MANY = 10; // codes; more do not fit into the list at once
 
 /** @type {Map<string, import("./api.js").Diagnosis>} */
 const answered = new Map();
@@ -84,6 +85,8 @@ export function draw(codes) {
   list.classList.toggle("with-principal", takesPrincipal());
   keepingFocus(list, () => list.replaceChildren(...codes.map(row)));
   byId("clear").hidden = codes.length < 2;
+  byId("diagnoses-count").hidden = codes.length < MANY;
+  byId("diagnoses-count").replaceChildren(`${codes.length}`, node("span", { class: "unseen" }, " codes"));
 }
 
 /** The codes that the model knows a diagnosis by: those it was translated into, or itself. */
