@@ -202,9 +202,7 @@ class CouplingScorer:
     def _placed(self, places: segments.Places, rows: Ragged) -> Floats:
         """The pairs in the order of the places."""
         codes = rows.values if len(rows) == 1 else rows.values[places.entries]
-        found: Floats = self._placed_features(places, codes) @ self._targets  # (n, p)
-        found += self.s[codes][:, None]
-        return found
+        return self._targets.product(self._placed_features(places, codes), self.s[codes])  # (n, p)
 
     def _placed_features(self, places: segments.Places, codes: Index) -> Floats:
         """h_d in the order of the places, of which these are the codes."""

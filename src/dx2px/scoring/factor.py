@@ -76,44 +76,57 @@ class Factor:
         return self._same(shape.rows)
 
     def __rmatmul__(self, left: Floats) -> Floats:
+        return self.product(left)
+
+    def product(self, left: Floats, plus: Floats | None = None) -> Floats:
+        """left @ right; with `plus`, (i,), a number more in each row."""
+        if plus is not None and not self._shape.tall:
+            out = self.product(left)
+            out += plus[:, None]
+            return out
         rest = len(left) % self._shape.rows
         even = len(left) - rest
         height = next(height for height in self._heights if height >= rest) if rest else 0
         out = np.empty((even + height, self.shape[1]), np.float32)
+        more = np.zeros(len(out), np.float32)
+        if plus is not None:
+            more[: len(left)] = plus
         if even:
-            self._multiply(left[:even], out[:even], self._shape.rows)
+            self._multiply(left[:even], out[:even], self._shape.rows, more[:even])
         if rest:
             last = np.zeros((height, self.shape[0]), np.float32)
             last[:rest] = left[even:]
-            self._multiply(last, out[even:], height)
+            self._multiply(last, out[even:], height, more[even:])
         return out[: len(left), : self._columns]
 
-    def _multiply(self, left: Floats, out: Floats, height: int) -> None:
-        """Of any number of full products."""
+    def _multiply(self, left: Floats, out: Floats, height: int, plus: Floats) -> None:
+        """Of any number of full products; what is added costs nothing in tall ones, and is left out of small ones."""
         tiles = left.reshape(-1, height, self.shape[0])
         found = out.reshape(-1, height, self.shape[1])
         for place, strip in enumerate(self._strips):
             part = slice(place * self._width, (place + 1) * self._width)
             if self._shape.tall:
-                self._multiply_tall(tiles, strip, found[:, :, part])
+                self._multiply_tall(tiles, strip, found[:, :, part], plus.reshape(-1, height, 1))
             else:
                 np.matmul(tiles, strip, out=found[:, :, part], casting="same_kind")
 
-    def _multiply_tall(self, tiles: NDArray[Any], strip: NDArray[Any], out: NDArray[Any]) -> None:
+    def _multiply_tall(
+        self, tiles: NDArray[Any], strip: NDArray[Any], out: NDArray[Any], plus: NDArray[Any]
+    ) -> None:
         """By a strip with margins. One product after another, so that each is cut out while it is in the cache."""
         wide = np.empty((tiles.shape[1], strip.shape[1]), np.float32)
         inner = wide[:, self._shape.margin :][:, : out.shape[2]]
         with blas.one_thread():
-            for tile, found in zip(tiles, out, strict=True):
+            for tile, found, more in zip(tiles, out, plus, strict=True):
                 np.matmul(tile, strip, out=wide)
-                found[:] = inner
+                np.add(inner, more, out=found)
 
     def _same(self, height: int) -> bool:
         """Whether BLAS gives equal rows of a product so high equal numbers, those of a full one."""
         rows = np.tile(np.cos(np.arange(self.shape[0], dtype=np.float32)), (self._shape.rows, 1))
         full, low = (np.empty((some, self.shape[1]), np.float32) for some in (self._shape.rows, height))
-        self._multiply(rows, full, len(full))
-        self._multiply(rows[:height], low, height)
+        for out in (full, low):
+            self._multiply(rows[: len(out)], out, len(out), np.zeros(len(out), np.float32))
         return bool((full[0] == low).all())
 
     # Makes numpy leave `array @ factor` to us.
