@@ -10,9 +10,8 @@ import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib.util import find_spec
 from threading import Lock
-
-import numpy as np
 
 _NAMES = ("scipy_openblas_{}64_", "scipy_openblas_{}", "openblas_{}64_", "openblas_{}")  # as numpy is built
 _lock = Lock()
@@ -50,9 +49,12 @@ def one_thread() -> Iterator[None]:
 @cache
 def _functions() -> tuple[Callable[[], int], Callable[[int], object]] | None:
     """Those that get and set the number of threads. A library also finds the names of those that it is linked with."""
+    products = find_spec("numpy._core._multiarray_umath")  # the library of numpy's that is linked with BLAS
+    if products is None or products.origin is None:
+        return None
     try:
-        library = ctypes.CDLL(np._core._multiarray_umath.__file__)
-    except (AttributeError, OSError):
+        library = ctypes.CDLL(products.origin)
+    except OSError:
         return None
     for name in _NAMES:
         get, hold = (
