@@ -11,7 +11,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from dx2px.errors import InputError
 
@@ -67,3 +69,38 @@ def _at_hand() -> str:
             "A data frame needs pandas or polars, and neither is installed: pip install pandas, or use to_dict()."
         )
     return found
+
+
+# Arrow loads pandas where that is installed, which takes as long as to score thousands of stays: for `pa.array`, for
+# `to_numpy`, and for every number or text that is given to one of its functions. The next functions do without.
+
+
+def numbers(values: NDArray[Any]) -> pa.Array:
+    """An Arrow array of numbers, without a copy."""
+    held = np.ascontiguousarray(values)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(held.dtype), len(held), [None, pa.py_buffer(held)])
+
+
+def texts(values: Sequence[str]) -> pa.Array:
+    """An Arrow array of texts."""
+    held = [value.encode() for value in values]
+    ends = np.cumsum([0, *map(len, held)]).astype(np.int32)
+    return pa.StringArray.from_buffers(len(held), pa.py_buffer(ends), pa.py_buffer(b"".join(held)))
+
+
+def nothing(kind: pa.DataType) -> pa.Scalar:
+    """Null of a type."""
+    return pa.nulls(1, kind)[0]
+
+
+def filled(column: pa.Array | pa.ChunkedArray, number: int) -> NDArray[Any]:
+    """The numbers of a column, and this one where it has none."""
+    value = numbers(np.array([number], column.type.to_pandas_dtype()))[0]
+    return held_numbers(column.fill_null(value))
+
+
+def held_numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    """The numbers of a column that has no nulls, without a copy if it is in one piece."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    found: NDArray[Any] = np.frombuffer(whole.buffers()[1] or b"", whole.type.to_pandas_dtype())
+    return found[whole.offset : whole.offset + len(whole)]

@@ -18,10 +18,10 @@ from dx2px.errors import ModelError
 from dx2px.scoring.alternatives import Alternatives
 from dx2px.scoring.calibration import Calibration
 from dx2px.scoring.calibration_record import to_record
+from dx2px.scoring.factor import Factor
 from dx2px.scoring.folder import ModelFiles, config_file, halved, read_folder, write_folder
 from dx2px.scoring.head import LAYOUT, Head
 from dx2px.scoring.identity import fingerprint
-from dx2px.scoring.segments import Factor
 from synthetic_models import SIGMOID, planted_files
 
 

@@ -13,9 +13,9 @@ from dx2px.cohort import Ragged
 from dx2px.errors import InputError, ModelError
 from dx2px.methods.paper.network import PaperConfig, PaperNetwork
 from dx2px.scoring import attention as module
-from dx2px.scoring import segments
 from dx2px.scoring.attention import AttentionScorer
 from dx2px.scoring.coupling import CouplingScorer
+from dx2px.scoring.factor import Factor
 from dx2px.scoring.folder import ModelFiles
 from dx2px.scoring.methods import METHODS as DECLARED
 from dx2px.scoring.methods import VARIANTS as METHODS
@@ -184,13 +184,13 @@ def test_large_products_are_made_at_once() -> None:
             rng.standard_normal((29, 4)).astype(np.float32),
             rng.standard_normal((4, columns)).astype(np.float32),
         )
-        np.testing.assert_allclose(left @ segments.Factor(right), left @ right, atol=1e-5)
+        np.testing.assert_allclose(left @ Factor(right), left @ right, atol=1e-5)
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (200, 75), (200, 258), (819, 16), (3000, 20)])
 def test_a_rows_product_is_the_same_wherever_it_stands(shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(0)
-    factor = segments.Factor(rng.standard_normal(shape, np.float32))
+    factor = Factor(rng.standard_normal(shape, np.float32))
     left = rng.standard_normal((61, shape[0]), np.float32)
     together, order = left @ factor, rng.permutation(61)
     assert np.array_equal(left[order] @ factor, together[order])
@@ -203,9 +203,9 @@ def test_a_blas_that_depends_on_the_place_multiplies_in_double_precision(
 ) -> None:
     rng = np.random.default_rng(0)
     right, left = rng.standard_normal((200, 75), np.float32), rng.standard_normal((37, 200), np.float32)
-    monkeypatch.setattr(segments.Factor, "_same", lambda factor, height: False)
+    monkeypatch.setattr(Factor, "_same", lambda factor, height: False)
     exact = (left.astype(np.float64) @ right.astype(np.float64)).astype(np.float32)
-    assert np.array_equal(left @ segments.Factor(right), exact)
+    assert np.array_equal(left @ Factor(right), exact)
 
 
 def test_the_default_methods_scorer_refuses_empty_stays_and_strange_codes() -> None:

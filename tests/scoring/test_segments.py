@@ -10,21 +10,23 @@ import numpy as np
 import pytest
 
 from dx2px.ragged import Ragged
-from dx2px.scoring.segments import Factor, Places
+from dx2px.scoring import blas
+from dx2px.scoring.factor import Factor
+from dx2px.scoring.segments import Places
 
 WIDTHS = [1, 2, 16, 63, 64, 65, 130, 300]
 # The kernels of OpenBLAS for processors without AVX, with AVX, with AVX2, and whatever fits this one.
 KERNELS = ["Prescott", "Sandybridge", "Haswell", ""]
 EVERYWHERE = """
 import numpy as np
-from dx2px.scoring.segments import Factor
+from dx2px.scoring.factor import Factor
 rng = np.random.default_rng(0)
-for inner, columns in ((200, 258), (32, 75), (695, 32), (200, 1)):
+for inner, columns in ((200, 258), (32, 75), (695, 32), (200, 1), (200, 819)):
     factor = Factor(rng.standard_normal((inner, columns)).astype(np.float32))
-    left = rng.standard_normal((41, inner)).astype(np.float32)
+    left = rng.standard_normal((441, inner)).astype(np.float32)
     whole = left @ factor
-    for count in range(1, 20):
-        for start in (0, 3, 41 - count):
+    for count in (*range(1, 20), 100, 200):
+        for start in (0, 3, 180, 441 - count):
             assert (left[start : start + count] @ factor == whole[start : start + count]).all()
 """
 
@@ -55,13 +57,38 @@ def test_the_shape_is_one_that_treats_rows_alike(
 ) -> None:
     monkeypatch.setattr(Factor, "_same", lambda self, height: height in alike)
     left, wanted, factor = product(130)
-    assert factor._tile == (max(alike) if alike else 8)
+    assert factor._shape.rows == (max(alike) if alike else 8)
     precision = np.float32 if alike else np.float64
     assert {strip.dtype for strip in factor._strips} == {np.dtype(precision)}
     found = left @ factor
     np.testing.assert_allclose(found, wanted, atol=2e-4)
     if not alike:  # summed in double precision and rounded once
         np.testing.assert_array_equal(found, wanted.astype(np.float32))
+
+
+@pytest.mark.skipif(not blas.can_hold(), reason="numpy multiplies by another library")
+def test_openblas_has_its_threads_again_once_all_have_multiplied() -> None:
+    get, hold = blas._functions()  # type: ignore[misc]
+    before = get()
+    try:
+        hold(3)
+        with blas.one_thread():
+            with blas.one_thread():
+                assert get() == 1
+            assert get() == 1
+        assert get() == 3
+    finally:
+        hold(before)
+
+
+@pytest.mark.skipif(not blas.can_hold(), reason="numpy multiplies by another library")
+def test_a_processor_with_avx2_multiplies_tall_products() -> None:
+    """Small ones are the fallback where OpenBLAS treats no tall one alike: they take half as long again."""
+    code = "import numpy as np; from dx2px.scoring.factor import Factor; right = np.ones((200, 819), np.float32); "
+    code += "print(Factor(right * np.cos(np.arange(819, dtype=np.float32)))._shape.rows)"
+    environment = os.environ | {"OPENBLAS_CORETYPE": "Haswell"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True)
+    assert int(done.stdout) == 192
 
 
 def test_places_lay_out_sums_and_peaks_of_rows() -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dx2px.answers.even_blocks import EvenBlock, EvenBlocks
 from dx2px.answers.model import Model
+from dx2px.frames import numbers, texts
 from dx2px.ragged import Ragged, offsets_of
 from dx2px.scoring.known import Known
 from dx2px.scoring.ranking import top_l
@@ -51,23 +52,23 @@ class Answerer:
     def __init__(self, model: Model, top: int, map: bool = True) -> None:  # noqa: A002
         self.model, self.width = model, min(top, len(model.files.procedures))
         self.blocks = EvenBlocks(model, map)
-        self.procedures = pa.array(model.files.procedures, pa.string())
+        self.procedures = texts(model.files.procedures)
 
     def answer(self, block: pa.RecordBatch) -> ScoredBlock:
         """One row for each stay of a record batch."""
         stays = self.blocks.encoder.encode(block.column("diagnoses"))
         best = self._best(stays.rows, self.blocks.known(block))
-        offsets = pa.array(offsets_of((stays.rows.lengths > 0) * self.width).astype(np.int32))
+        offsets = numbers(offsets_of((stays.rows.lengths > 0) * self.width).astype(np.int32))
         columns = {
             "stay_id": block.column("stay_id"),
-            "recommendations": _lists(offsets, self.procedures.take(pa.array(best.procedures.reshape(-1)))),
-            "scores": _lists(offsets, pa.array(best.scores.reshape(-1))),
+            "recommendations": _lists(offsets, self.procedures.take(numbers(best.procedures.reshape(-1)))),
+            "scores": _lists(offsets, numbers(best.scores.reshape(-1))),
             "probabilities": pa.nulls(len(block), NUMBERS)
             if best.probabilities is None
-            else _lists(offsets, pa.array(best.probabilities.reshape(-1))),
-            "known_diagnoses": pa.array(stays.known),
-            "backed_off_diagnoses": pa.array(stays.backed_off),
-            "unknown_diagnoses": pa.array(stays.unknown),
+            else _lists(offsets, numbers(best.probabilities.reshape(-1))),
+            "known_diagnoses": numbers(stays.known),
+            "backed_off_diagnoses": numbers(stays.backed_off),
+            "unknown_diagnoses": numbers(stays.unknown),
         }
         answers = pa.record_batch(columns, schema=answer_schema(block.schema.field("stay_id").type))
         return ScoredBlock(answers, stays.mapping)

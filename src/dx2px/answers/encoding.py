@@ -22,6 +22,7 @@ from dx2px.answers.mapping import Translate, untranslated
 from dx2px.answers.results import MAPPING_KINDS
 from dx2px.codes import gives_way_to
 from dx2px.errors import CodeError, InputError
+from dx2px.frames import filled, held_numbers
 from dx2px.ragged import Index, Ragged, joined, offsets_of
 
 Counts = NDArray[np.int32]
@@ -127,7 +128,7 @@ class StayEncoder:
 
     def encode(self, lists: pa.Array) -> EncodedStays:
         """Rows of a column of type `CODE_LISTS`; a null list is an empty one, a null code an unknown one."""
-        lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+        lengths = filled(pc.list_value_length(lists), 0)
         learned, places = self._places(lists.flatten())
         stays = Ragged(offsets_of(lengths), places)
         codes, rows = learned.entries(stays)
@@ -165,8 +166,8 @@ class StayEncoder:
         """What was learned of the texts so far, and the place of each entry there."""
         encoded = texts.dictionary_encode()
         learned = self._learned(encoded.dictionary)
-        places = pc.index_in(encoded.dictionary, learned.texts).to_numpy(zero_copy_only=False)
-        entries = pc.fill_null(encoded.indices, len(places)).to_numpy(zero_copy_only=False)
+        places = held_numbers(pc.index_in(encoded.dictionary, learned.texts))
+        entries = filled(encoded.indices, len(places))
         return learned, np.append(places, np.int32(0))[entries]
 
     def _learned(self, texts: pa.Array) -> _Texts:

@@ -37,9 +37,14 @@ class Found:
     """
 
     code: str
-    title: str
     index: int | None
     siblings: Siblings | None = None
+    flaw: str | None = None  # of a text that is not a code
+
+    @cached_property
+    def title(self) -> str:
+        """Read when it is shown: whole files of stays are scored without the lists of titles."""
+        return self.flaw or title(self.code).text
 
     @property
     def shown(self) -> str:
@@ -109,8 +114,8 @@ class Lookup:
         try:
             code = resolve(text, self.kind, prefer=self.systems)
         except CodeError:
-            return Found(text.strip()[:_LONGEST_SHOWN], f"not an ICD {self.kind} code", None)
-        return Found(code, title(code).text, None, self._siblings(code))
+            return Found(text.strip()[:_LONGEST_SHOWN], None, flaw=f"not an ICD {self.kind} code")
+        return Found(code, None, self._siblings(code))
 
     def find_all(self, texts: Iterable[str]) -> list[Found]:
         """Every code once, in the order typed."""
@@ -128,7 +133,7 @@ class Lookup:
         """The code at a place of the vocabulary."""
         if index not in self._placed:
             code = self.vocabulary[index]
-            self._placed[index] = Found(code, title(code).text, index)
+            self._placed[index] = Found(code, index)
         return self._placed[index]
 
     def _known(self, index: int) -> Found:
@@ -136,7 +141,7 @@ class Lookup:
         if self.back_off is None or self.back_off.learned(index):
             return found
         siblings = self._siblings(found.code)
-        return found if siblings is None else Found(found.code, found.title, None, siblings)
+        return found if siblings is None else Found(found.code, None, siblings)
 
     def _siblings(self, code: str) -> Siblings | None:
         return None if self.back_off is None else self.back_off.siblings(code)

@@ -33,6 +33,7 @@ from dx2px.answers.encoding import CODE_LISTS, check_code_lists
 from dx2px.answers.given import check_top
 from dx2px.answers.model import Model, check_model
 from dx2px.errors import InputError
+from dx2px.frames import filled, held_numbers, nothing, numbers, texts
 from dx2px.ragged import offsets_of
 from dx2px.scoring.known import FACTS
 from dx2px.scoring.scorer import BLOCK
@@ -165,17 +166,17 @@ def _fact(piece: pa.RecordBatch, name: str) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_floating(column.type):  # a column of whole numbers with gaps, as pandas writes it
-        column = pc.floor(pc.if_else(pc.is_finite(column), column, None))
+        column = pc.floor(pc.if_else(pc.is_finite(column), column, nothing(column.type)))
     column = column.cast(kind)
-    return (
-        column if name == "age" else pc.if_else(pc.equal(pc.utf8_trim_whitespace(column), ""), None, column)
-    )
+    if name == "age":
+        return column
+    return pc.if_else(pc.equal(pc.utf8_trim_whitespace(column), texts([""])[0]), nothing(kind), column)
 
 
 def _with_principal(lists: pa.Array, principal: pa.Array) -> pa.Array:
     """Each list with the stay's principal diagnosis at its end; a code counts once per stay in any case."""
-    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
-    named = principal.is_valid().to_numpy(zero_copy_only=False)
+    lengths = filled(pc.list_value_length(lists), 0)
+    named = held_numbers(principal.is_valid().cast(pa.uint8())).astype(np.bool_)
     offsets, flat = offsets_of(lengths + named), lists.flatten()
     last = offsets[1:][named] - 1
     listed = np.ones(offsets[-1], np.bool_)
@@ -183,8 +184,8 @@ def _with_principal(lists: pa.Array, principal: pa.Array) -> pa.Array:
     source = np.empty(offsets[-1], np.int64)
     source[listed] = np.arange(len(flat))
     source[last] = len(flat) + np.flatnonzero(named)
-    values = pa.concat_arrays([flat, principal]).take(pa.array(source))
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
+    values = pa.concat_arrays([flat, principal]).take(numbers(source))
+    return pa.ListArray.from_arrays(numbers(offsets.astype(np.int32)), values)
 
 
 def in_order(

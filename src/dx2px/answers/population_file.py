@@ -28,6 +28,7 @@ from dx2px.answers.model import Model, check_model
 from dx2px.answers.population import COLUMNS, STAYS, check_columns, facts_of, scored_blocks
 from dx2px.answers.shipped import ProcedureSystem, asked_in, audited_in
 from dx2px.errors import CohortError, InputError
+from dx2px.frames import filled
 from dx2px.scoring.identity import fingerprint
 from dx2px.storage import PARQUET, check_ending, check_place
 from dx2px.version import __version__
@@ -61,7 +62,8 @@ class ScoredStays:
 
         return ScoredStays(
             self.stays + part.num_rows,
-            self.stays_without_answer + total(pc.equal(pc.list_value_length(part["recommendations"]), 0)),
+            self.stays_without_answer
+            + int((filled(pc.list_value_length(part["recommendations"]), 0) == 0).sum()),
             self.known_diagnoses + total(part["known_diagnoses"]),
             self.backed_off_diagnoses + total(part["backed_off_diagnoses"]),
             self.unknown_diagnoses + total(part["unknown_diagnoses"]),

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dx2px.errors import ModelError
 from dx2px.ragged import Ragged
 from dx2px.scoring import segments
+from dx2px.scoring.factor import Factor
 from dx2px.scoring.scorer import BLOCK
 from dx2px.scoring.segments import Arrays, Floats, check_stays
 
@@ -63,8 +64,8 @@ class AttentionScorer:
         return segments.uniform(block) if self.attention is None else self.attention.weights(block)
 
     @cached_property
-    def _targets(self) -> segments.Factor:
-        return segments.Factor(self.V.T)  # (m, p)
+    def _targets(self) -> Factor:
+        return Factor(self.V.T)  # (m, p)
 
     @cached_property
     def _products(self) -> Floats:
@@ -80,7 +81,7 @@ class Attention:
 
     def __init__(self, arrays: Arrays) -> None:
         self.U, self.A, self.a = arrays["U"], arrays["A"], arrays["a"]  # (q, m) (k, m, m) (k, m)
-        self.b, self._mixing = arrays["b"], segments.Factor(arrays["B"].T)  # (k,) (k, k)
+        self.b, self._mixing = arrays["b"], Factor(arrays["B"].T)  # (k,) (k, k)
         self._table = np.zeros((len(self.U), len(self.A)), np.float32)  # (q, k)
         self._computed = np.zeros(len(self.U), np.bool_)
 

@@ -19,6 +19,7 @@ import numpy as np
 from dx2px.errors import ModelError
 from dx2px.ragged import Ragged
 from dx2px.scoring import segments
+from dx2px.scoring.factor import Factor
 from dx2px.scoring.segments import Arrays, Floats, check_codes, directions
 
 
@@ -95,7 +96,7 @@ class InnerProductScorer(VectorScorer):
     """u_d·v_p."""
 
     def _pairs(self, U: Floats, V: Floats) -> Floats:
-        products: Floats = U @ segments.Factor(V.T)
+        products: Floats = U @ Factor(V.T)
         return products
 
 
@@ -165,7 +166,7 @@ class MlpScorer(PopularityScorer):
     def __init__(self, arrays: Arrays) -> None:
         super().__init__(arrays)
         self.H, self.c, self.b = arrays["H"], arrays["c"], arrays["b"]  # (d, h) (h,) (p,)
-        self.W = segments.Factor(arrays["W"].T)  # (h, p)
+        self.W = Factor(arrays["W"].T)  # (h, p)
 
     def _score(self, known: Ragged) -> Floats:
         h = np.maximum(segments.weighted_sum(self.H, _ones(known), known) + self.c, 0)  # (i, h)

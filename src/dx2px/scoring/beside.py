@@ -16,7 +16,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.scoring.segments import Arrays, Factor, Floats
+from dx2px.scoring.factor import Factor
+from dx2px.scoring.segments import Arrays, Floats
 
 Coded = tuple[NDArray[np.int64], NDArray[np.int64]]  # places of stays, and procedures
 _BLOCK = 2048  # stays whose levels are in memory together

@@ -35,6 +35,7 @@ from dx2px.ragged import Index, Ragged
 from dx2px.scoring import segments
 from dx2px.scoring.beside import Coded, CodedLevels
 from dx2px.scoring.evidence import EvidenceLayout
+from dx2px.scoring.factor import Factor
 from dx2px.scoring.segments import Arrays, Doubles, Floats, check_stays
 
 _NONE: Coded = (np.empty(0, np.int64), np.empty(0, np.int64))
@@ -86,8 +87,8 @@ class CouplingScorer:
         self.layout = layout
         self.U, self.s = (_stacked(arrays, name) for name in "Us")  # (d, m) (d,)
         self.g, self.b = arrays["g"], arrays["b"]  # (m,) (p,)
-        self._targets = segments.Factor(arrays["V"].T)  # (m, p)
-        self._gates = segments.Factor(arrays["G"].T)  # (m, m)
+        self._targets = Factor(arrays["V"].T)  # (m, p)
+        self._gates = Factor(arrays["G"].T)  # (m, m)
         self._levels = CodedLevels.of(arrays)
         self._last: _Asked | None = None
 
@@ -201,9 +202,7 @@ class CouplingScorer:
     def _placed(self, places: segments.Places, rows: Ragged) -> Floats:
         """The pairs in the order of the places."""
         codes = rows.values if len(rows) == 1 else rows.values[places.entries]
-        found: Floats = self._placed_features(places, codes) @ self._targets  # (n, p)
-        found += self.s[codes][:, None]
-        return found
+        return self._targets.product(self._placed_features(places, codes), self.s[codes])  # (n, p)
 
     def _placed_features(self, places: segments.Places, codes: Index) -> Floats:
         """h_d in the order of the places, of which these are the codes."""

@@ -23,10 +23,10 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dx2px.errors import ModelError
+from dx2px.frames import filled
 from dx2px.ragged import Ragged, offsets_of, side_by_side
 from dx2px.scoring.known import OTHER, UNKNOWN, Known, Numbers
 from dx2px.scoring.scorer import Scorer
@@ -158,7 +158,7 @@ class EvidenceLayout:
         if self.principal and "principal" in columns:
             found["principal"] = _numbered(columns["principal"], find, missing=OTHER)
         if "age" in columns:
-            found["age"] = self.bands(pc.fill_null(columns["age"].cast(pa.int64()), UNKNOWN).to_numpy())
+            found["age"] = self.bands(filled(columns["age"].cast(pa.int64()), UNKNOWN))
         return Known.of(found, stays)
 
     def rows(self, diagnoses: Ragged, known: Known | None = None) -> Ragged:
@@ -246,7 +246,7 @@ def _numbered(
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     coded = whole.cast(pa.string()).dictionary_encode()
     numbers = [missing if (found := find(text)) is None else found for text in coded.dictionary.to_pylist()]
-    place = coded.indices.fill_null(len(numbers)).to_numpy(zero_copy_only=False)
+    place = filled(coded.indices, len(numbers))
     found_numbers: Numbers = np.array([*numbers, UNKNOWN], np.int32)[place]
     return found_numbers
 

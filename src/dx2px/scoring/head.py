@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dx2px.scoring.factor import Factor
 from dx2px.scoring.methods import Layout
-from dx2px.scoring.segments import Doubles, Factor, Floats
+from dx2px.scoring.segments import Doubles, Floats
 
 LAYOUT: Layout = {
     "head_k": ("procedure",),

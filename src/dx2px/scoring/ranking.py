@@ -32,17 +32,30 @@ def _top_of_one(scores: NDArray[Any], L: int) -> NDArray[np.int32]:
 
 
 def _top_of_singles(scores: NDArray[np.float32], L: int) -> NDArray[np.int32]:
-    """Score and index share one 64-bit integer, so that one partition also orders ties."""
-    last = scores.shape[1] - 1
+    """First the entries that reach the last of the best: as a rule, L of each row. Else all are put in order."""
+    columns = scores.shape[1]
+    if 0 < L < columns:
+        least = np.partition(scores, columns - L, axis=1)[:, columns - L]
+        reach = np.flatnonzero(scores >= least[:, None])
+        if len(reach) == len(scores) * L:
+            column = reach.reshape(-1, L) - np.arange(0, scores.size, columns)[:, None]
+            return _first(scores.reshape(-1)[reach].reshape(-1, L), column, L)
+    return _first(scores, np.arange(columns), L)
+
+
+def _first(scores: NDArray[np.float32], column: NDArray[np.int64], L: int) -> NDArray[np.int32]:
+    """The columns of the L highest scores. A score and what is left of its column share one 64-bit integer, so that
+    one order also has the ties."""
     keys = (scores + np.float32(0)).view(np.int32).astype(np.int64)  # −0 + 0 = 0
     # As integers, the bits of floats are ordered like their values; for negative ones all but the sign are flipped.
     keys ^= (keys >> 31) & 0x7FFFFFFF
     keys <<= _INDEX_BITS
-    keys |= np.arange(last, -1, -1)
-    if last >= L:
-        keys.partition(last - L, axis=1)
-    best = np.sort(keys[:, last + 1 - L :], axis=1)[:, ::-1]  # (n, l)
-    indices: NDArray[np.int64] = last - (best & _INDEX_MASK)
+    keys |= _INDEX_MASK - column
+    if (rest := keys.shape[1] - L) > 0:
+        keys.partition(rest - 1, axis=1)
+        keys = keys[:, rest:]
+    best = np.sort(keys, axis=1)[:, ::-1]  # (n, l)
+    indices: NDArray[np.int64] = _INDEX_MASK - (best & _INDEX_MASK)
     return indices.astype(np.int32)
 
 

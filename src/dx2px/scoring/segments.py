@@ -21,15 +21,7 @@ Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 Arrays = Mapping[str, NDArray[np.float32]]  # of a model, by name
 
-# OpenBLAS uses one thread up to this many multiplications. Above it, its threads wait for each other, on a busy machine
-# for milliseconds; our products are many and small, and our own threads share out the rows.
-_ONE_THREAD = 262_144
 _NORM_FLOOR = 1e-12  # keeps a zero vector at zero
-# Rows of a product: BLAS is fast at these shapes. OpenBLAS's kernel for AVX2 gives the first six of twelve or sixteen
-# rows other numbers than the rest; eight rows it treats alike.
-_TILES = (16, 8)
-_LOW = (2, 4, 8, 12)  # rows of a last product that has no more, where BLAS gives them the same numbers
-_EVEN = (64, 16)  # what the columns of a product are a multiple of: the first, where they are as many
 
 
 def shares(positive: Floats, rows: Ragged) -> Floats:
@@ -197,69 +189,6 @@ class Places:
         out = np.empty_like(values)
         out[self.entries] = values
         return out
-
-
-class Factor:
-    """The right side of many products, cut into strips, so that every product of BLAS has one shape.
-
-    BLAS sums in another order near the edges of a matrix. With products of one shape, the last one filled up, a row's
-    result is the same, to the bit, wherever it stands and whatever the rows beside it. A trial finds the tallest shape
-    for which that holds; if there is none, products are summed in double precision and rounded once. Where another
-    trial shows that lower products give the same numbers, the last rows are filled up to one of those: a single stay
-    has few rows.
-    """
-
-    def __init__(self, right: Floats) -> None:
-        self._columns = right.shape[1]
-        self._strips: list[NDArray[Any]] = []
-        self._heights: list[int] = []
-        if not any(self._cut(right, tile) for tile in _TILES):
-            self._strips = [strip.astype(np.float64) for strip in self._strips]
-            self._heights = [self._tile]
-
-    def _cut(self, right: Floats, tile: int) -> bool:
-        """Into strips for products of so many rows; returns whether BLAS treats these rows alike."""
-        most = _ONE_THREAD // (tile * len(right))
-        even = next((even for even in _EVEN if even <= most), 1)
-        self._tile, self._width = tile, max(most // even * even, 1)
-        if self._columns % self._width == 1:  # numpy multiplies a single column in another way
-            right = np.pad(right, ((0, 0), (0, 1)))
-        self.shape = right.shape
-        self._strips = [
-            np.ascontiguousarray(right[:, at : at + self._width], np.float32)
-            for at in range(0, right.shape[1], self._width)
-        ]
-        self._heights = [height for height in _LOW if height < tile and self._same(height)] + [tile]
-        return self._same(tile)
-
-    def __rmatmul__(self, left: Floats) -> Floats:
-        rest = len(left) % self._tile
-        even = len(left) - rest
-        height = next(height for height in self._heights if height >= rest) if rest else 0
-        out = np.empty((even + height, self.shape[1]), np.float32)
-        if even:
-            self._multiply(left[:even], out[:even], self._tile)
-        if rest:
-            last = np.zeros((height, self.shape[0]), np.float32)
-            last[:rest] = left[even:]
-            self._multiply(last, out[even:], height)
-        return out[: len(left), : self._columns]
-
-    def _multiply(self, left: Floats, out: Floats, height: int) -> None:
-        """Of any number of full tiles."""
-        tiles = left.reshape(-1, height, self.shape[0])
-        found = out.reshape(-1, height, self.shape[1])
-        for place, strip in enumerate(self._strips):
-            part = slice(place * self._width, (place + 1) * self._width)
-            np.matmul(tiles, strip, out=found[:, :, part], casting="same_kind")
-
-    def _same(self, height: int) -> bool:
-        """Whether BLAS gives equal rows of a product so high equal numbers, those of a full tile."""
-        rows = np.tile(np.cos(np.arange(self.shape[0], dtype=np.float32)), (self._tile, 1))
-        return all(bool((rows[:height] @ strip == (rows @ strip)[0]).all()) for strip in self._strips)
-
-    # Makes numpy leave `array @ factor` to us.
-    __array_ufunc__ = None
 
 
 def by_block(rows: Ragged, size: int, columns: int, scores: Callable[[Ragged], Floats]) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,7 +19,7 @@ from dx2px.scoring.beside import CodedLevels
 from dx2px.scoring.segments import Floats
 from dx2px.training.fit_head import fitting_stays
 from dx2px.training.learned import LearnedModel
-from dx2px.training.loop import Weights
+from dx2px.training.loop import Outcome, Weights
 from dx2px.training.options import OF_TRAIN, loop_options
 from dx2px.training.stays import TrainingStays
 
@@ -35,6 +35,7 @@ class CouplingModel(LearnedModel):
     def __init__(self, config: CouplingTraining | None = None, **run: Any) -> None:
         super().__init__(config or CouplingTraining(), **run)
         self.levels: CodedLevels | None = None  # what coded procedures do to those of the others
+        self._blurring: tuple[Outcome, Callable[[Ragged, torch.Generator], Floats]] | None = None
 
     @classmethod
     def named(cls, method: str, **options: Any) -> Self:
@@ -71,8 +72,15 @@ class CouplingModel(LearnedModel):
 
     def blurred_scores(self, rows: Ragged, generator: torch.Generator) -> Floats:
         """With the dropout of training."""
-        network = self._network(self._learned.weights)
-        scores = Compiled(network).scores if can_compile(network) else network.plain_scores
+        if (
+            self._blurring is None or self._blurring[0] is not self._learned
+        ):  # calibration asks in many blocks
+            network = self._network(self._learned.weights)
+            self._blurring = (
+                self._learned,
+                Compiled(network).scores if can_compile(network) else network.plain_scores,
+            )
+        scores = self._blurring[1]
         found = np.concatenate([scores(block, generator) for block in rows.blocks(_BLOCK)])  # (i, p)
         if self.levels is not None and self.layout is not None:
             self.levels.add(found, self.layout.coded_in(rows))
