@@ -19,6 +19,7 @@ from dx2px.answers.encoding import StayEncoder
 from dx2px.answers.mapping import Translation
 from dx2px.answers.model import Model
 from dx2px.ragged import Ragged
+from dx2px.scoring.candidates import Candidates
 from dx2px.scoring.evidence import layout_of
 from dx2px.scoring.known import FACTS, Known
 from dx2px.scoring.scorer import BLOCK, Scorer
@@ -82,6 +83,14 @@ class EvenBlocks:
         yield self.model.scorer, np.flatnonzero((rows.lengths > 0) & ~stood_in)
         if stood_in.any():
             yield self._stand_ins, np.flatnonzero(stood_in)
+
+    def candidates_of(self, scorer: Scorer) -> Candidates | None:
+        """What finds the best procedures for a block's scorer without scoring all, where the model does that."""
+        return self.model.candidates if scorer is self.model.scorer else self._of_stand_ins
+
+    @cached_property
+    def _of_stand_ins(self) -> Candidates | None:
+        return self.model.candidates_of(self._stand_ins)
 
     @cached_property
     def _stand_ins(self) -> Scorer:

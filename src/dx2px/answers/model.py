@@ -24,6 +24,7 @@ from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CodeError, InputError, ModelError
 from dx2px.ragged import Index, Ragged
 from dx2px.scoring.back_off import BackOff
+from dx2px.scoring.candidates import Candidates
 from dx2px.scoring.evidence import EvidenceLayout, layout_of
 from dx2px.scoring.folder import ModelFiles, read_folder
 from dx2px.scoring.identity import fingerprint
@@ -47,8 +48,8 @@ class Model:
     Use `Model.load` to read one.
     """
 
-    def __init__(self, files: ModelFiles) -> None:
-        self.files = files
+    def __init__(self, files: ModelFiles, *, full: bool = False) -> None:
+        self.files, self.full = files, full
         self.scorer = files.scorer()
         self.shown: dict[
             str, results.Diagnosis
@@ -62,7 +63,11 @@ class Model:
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str] | None = None, *, answer_in: ProcedureSystem | None = None
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        answer_in: ProcedureSystem | None = None,
+        full: bool = False,
     ) -> Model:
         """Read a model folder. Names, hashes, shapes and finiteness are checked; no code from the folder is run.
 
@@ -71,12 +76,14 @@ class Model:
                 package's default model if None.
             answer_in: Without a path, the package's model whose procedures are of this system: `icd9pcs`, the default,
                 or `icd10pcs`. With a path, the model must answer so.
+            full: Score all procedures for every answer. From 5,000 on, the best few are otherwise found among
+                candidates, and sums over the others are estimated; docs/scale.md has how near that comes.
 
         Raises:
             ModelError: The folder is missing, damaged or of another format; the message says which. Or the model does
                 not answer in the system asked for.
         """
-        model = cls(read_folder(model_path(path, answer_in)))
+        model = cls(read_folder(model_path(path, answer_in)), full=full)
         if answer_in is not None and answer_in not in model.procedures.systems:
             own = Notation.of(model.files.procedures).name
             raise ModelError(
@@ -286,7 +293,7 @@ class Model:
         Args:
             codes: Canonical diagnoses; those without known siblings are ignored.
         """
-        return Model(self.back_off.extended(list(codes)))
+        return Model(self.back_off.extended(list(codes)), full=self.full)
 
     def told(self, facts: Facts) -> Told:
         """What a question tells besides diagnoses, as this model reads it."""
@@ -326,6 +333,15 @@ class Model:
     def layout(self) -> EvidenceLayout | None:
         """What the model takes as evidence besides diagnoses; None if nothing."""
         return layout_of(self.scorer)
+
+    @cached_property
+    def candidates(self) -> Candidates | None:
+        """What finds the best procedures without scoring all; None where all are scored."""
+        return self.candidates_of(self.scorer)
+
+    def candidates_of(self, scorer: Scorer) -> Candidates | None:
+        """The same for another scorer of the model's procedures."""
+        return None if self.full else Candidates.of(self.files, scorer)
 
     def rows_of(
         self, used: Sequence[Found], about: Told = NOTHING

@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.scoring.methods import Layout
-from dx2px.scoring.segments import Doubles, Factor, Floats
+from dx2px.scoring.segments import Doubles, Factor, Floats, Once
+from dx2px.scoring.selection import Selection
 
 LAYOUT: Layout = {
     "head_k": ("procedure",),
@@ -58,6 +59,7 @@ class Head:
     W: Floats  # (p, f)
     slope: float  # w, above 0
     shift: float  # c
+    heard: NDArray[np.int64] | None = None  # (s,) the procedures that W is of, if narrowed; else all
 
     @classmethod
     def of(
@@ -91,7 +93,7 @@ class Head:
         self, eta: NDArray[Any], places: NDArray[np.int64] | None = None, told: Floats | None = None
     ) -> Doubles:
         """z of the module's text, (i, p) or (i, l). The same sums in the same order, whatever stays and places."""
-        factors = roots(eta) @ self._factor  # (i, f)
+        factors = roots(eta if self.heard is None else eta[:, self.heard]) @ self._factor  # (i, f)
         if told is not None:
             factors = factors + told
         turned = np.tanh(factors) @ self._loadings  # (i, p)
@@ -104,13 +106,28 @@ class Head:
         found: Doubles = chosen * self.k[places] + self.a[places] + np.take_along_axis(turned, places, axis=1)
         return found
 
-    @cached_property
-    def _factor(self) -> Factor:
-        return Factor(self.W)
+    def narrowed(self, chosen: Selection) -> Head:
+        """Of some procedures, for a single stay; those that the factors hear must be among them."""
+        codes, heard = chosen.codes, self.hears
+        own = self.k[codes], self.a[codes], self.q[codes], self._heard
+        return Head(*own, self.slope, self.shift, chosen.places(heard))
 
     @cached_property
-    def _loadings(self) -> Factor:
-        return Factor(self.q.T)
+    def hears(self) -> NDArray[np.int64]:
+        """The procedures with a part in the factors: those with a row of W that is not all 0."""
+        return np.flatnonzero(self.W.any(axis=1))
+
+    @cached_property
+    def _heard(self) -> Floats:
+        return self.W[self.hears]
+
+    @cached_property
+    def _factor(self) -> Factor | Once:
+        return Factor(self.W) if self.heard is None else Once(self.W.T)
+
+    @cached_property
+    def _loadings(self) -> Factor | Once:
+        return Factor(self.q.T) if self.heard is None else Once(self.q)
 
 
 def roots(eta: NDArray[Any]) -> Floats:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,12 +54,18 @@ def even_shares(positive: Doubles, offsets: NDArray[np.int64]) -> Doubles:
     return found  # (n,)
 
 
-def log_softmax(scores: NDArray[Any]) -> Doubles:
-    """Over the columns of each row, in double precision."""
+def log_softmax(scores: NDArray[Any], counts: Doubles | None = None) -> Doubles:
+    """Over the columns of each row, in double precision; a column may count as several."""
     s: Doubles = scores.astype(np.float64)
     s -= s.max(axis=1, keepdims=True)
-    s -= np.log(np.exp(s).sum(axis=1, keepdims=True))
+    s -= np.log(total(np.exp(s), counts))[:, None]
     return s  # (i, p)
+
+
+def total(values: Doubles, counts: Doubles | None) -> Doubles:
+    """The sum of each row, (i,), in which a column counts as one, or as many as `counts` says."""
+    found: Doubles = (values if counts is None else values * counts).sum(axis=1)
+    return found
 
 
 def directions(X: NDArray[Any]) -> Doubles:
@@ -199,6 +205,12 @@ class Places:
         return out
 
 
+class Right(Protocol):
+    """The right side of products."""
+
+    def __rmatmul__(self, left: Floats) -> Floats: ...
+
+
 class Factor:
     """The right side of many products, cut into strips, so that every product of BLAS has one shape.
 
@@ -210,7 +222,7 @@ class Factor:
     """
 
     def __init__(self, right: Floats) -> None:
-        self._columns = right.shape[1]
+        self.columns = right.shape[1]
         self._strips: list[NDArray[Any]] = []
         self._heights: list[int] = []
         if not any(self._cut(right, tile) for tile in _TILES):
@@ -222,7 +234,7 @@ class Factor:
         most = _ONE_THREAD // (tile * len(right))
         even = next((even for even in _EVEN if even <= most), 1)
         self._tile, self._width = tile, max(most // even * even, 1)
-        if self._columns % self._width == 1:  # numpy multiplies a single column in another way
+        if self.columns % self._width == 1:  # numpy multiplies a single column in another way
             right = np.pad(right, ((0, 0), (0, 1)))
         self.shape = right.shape
         self._strips = [
@@ -243,7 +255,7 @@ class Factor:
             last = np.zeros((height, self.shape[0]), np.float32)
             last[:rest] = left[even:]
             self._multiply(last, out[even:], height)
-        return out[: len(left), : self._columns]
+        return out[: len(left), : self.columns]
 
     def _multiply(self, left: Floats, out: Floats, height: int) -> None:
         """Of any number of full tiles."""
@@ -259,6 +271,28 @@ class Factor:
         return all(bool((rows[:height] @ strip == (rows @ strip)[0]).all()) for strip in self._strips)
 
     # Makes numpy leave `array @ factor` to us.
+    __array_ufunc__ = None
+
+
+class Once:
+    """The right side of a few products of a single stay: cutting it up as `Factor` does would take longer than they do.
+
+    Given transposed, since its columns are rows of a larger table: (c, m) for m × c.
+    """
+
+    def __init__(self, columns: Floats) -> None:
+        self._columns = columns
+
+    def __rmatmul__(self, left: Floats) -> Floats:
+        # A single row would be a product of BLAS that takes several threads much sooner.
+        rows = left if len(left) > 1 else np.repeat(left, 2, axis=0)
+        out = np.empty((len(rows), len(self._columns)), np.float32)
+        width = max(_ONE_THREAD // max(rows.size, 1), 1)
+        for at in range(0, len(self._columns), width):
+            strip = slice(at, at + width)
+            np.matmul(rows, self._columns[strip].T, out=out[:, strip])
+        return out[: len(left)]
+
     __array_ufunc__ = None
 
 

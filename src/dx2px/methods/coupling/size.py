@@ -6,12 +6,15 @@ per code, so more of the features are dropped. From `MANY` stays on, both are wh
 
 from __future__ import annotations
 
+from dx2px.scoring.selection import MANY as MANY_TO_SCORE
+from dx2px.scoring.selection import SAMPLE as SAMPLED
+
 BATCH = 300  # stays per step, at most
 STEPS = 8  # per epoch, at least
 MANY = 10_000  # training stays from which a code's own stays say enough
 DROPOUT_OF_MANY, DROPOUT_OF_FEW = 0.4, 0.6
-MANY_PROCEDURES = 5_000  # from which on a step scores a sample of them
-SAMPLE = 2_000  # of these
+MANY_PROCEDURES = MANY_TO_SCORE  # from which on a step scores a sample of them
+SAMPLE = SAMPLED  # of these
 
 
 def batch_size(stays: int) -> int:
