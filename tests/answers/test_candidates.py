@@ -20,7 +20,7 @@ from dx2px.answers.shipped import model_path
 from dx2px.ragged import Ragged
 from dx2px.scoring import candidates
 from dx2px.scoring.folder import ModelFiles, read_folder
-from dx2px.scoring.selection import Selection, evenly_drawn, rates
+from dx2px.scoring.selection import Sample, evenly_drawn, rates
 from synthetic_models import beside_files
 
 STAYS, HEARD = 100, 150
@@ -41,7 +41,7 @@ def files() -> ModelFiles:
 @pytest.fixture(scope="module", autouse=True)
 def few() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        for name, number in (("MANY", 600), ("LISTED", 48), ("SAMPLE", 60)):
+        for name, number in (("MANY", 600), ("MANY_IN_FILES", 600), ("LISTED", 48), ("SAMPLE", 60)):
             patch.setattr(candidates, name, number)
         yield
 
@@ -145,14 +145,15 @@ def test_a_column_that_counts_twice_stands_for_its_twin() -> None:
     doubled = replace(small, procedures=codes, arrays=small.arrays | own, calibration=stage)
     scorer: Any = doubled.scorer()
     stay = Ragged.of_one([0, 1, scorer.layout.background])
-    chosen = Selection(np.array(once), np.array([1.0, 1.0, 2.0, 1.0]))
+    chosen = Sample(np.array([1, 1, 0.5, 0.5, 1])).beside(np.array([0, 4]))
+    assert (chosen.codes.tolist(), chosen.counts.tolist()) == (once, [1, 1, 2, 1])
     fewer = scorer.narrowed(chosen, doubled.arrays["V"][once].T, coded=False)
     s = fewer.scores(stay)
     np.testing.assert_array_equal(s, scorer.scores(stay)[:, once])
     np.testing.assert_allclose(fewer.significance(stay), scorer.significance(stay), rtol=1e-6)
     p = stage.narrowed(chosen, coded=False).probability(s)
     np.testing.assert_allclose(p, stage.probability(scorer.scores(stay))[:, once], rtol=1e-6)
-    alone = stage.narrowed(Selection(chosen.codes, np.ones(4)), coded=False).probability(s)
+    alone = stage.narrowed(replace(chosen, counts=np.ones(4)), coded=False).probability(s)
     assert not np.allclose(p, alone, rtol=1e-3)
 
 

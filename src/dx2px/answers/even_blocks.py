@@ -19,6 +19,7 @@ from dx2px.answers.encoding import StayEncoder
 from dx2px.answers.mapping import Translation
 from dx2px.answers.model import Model
 from dx2px.ragged import Ragged
+from dx2px.scoring import candidates
 from dx2px.scoring.candidates import Candidates
 from dx2px.scoring.evidence import layout_of
 from dx2px.scoring.known import FACTS, Known
@@ -85,7 +86,9 @@ class EvenBlocks:
             yield self._stand_ins, np.flatnonzero(stood_in)
 
     def candidates_of(self, scorer: Scorer) -> Candidates | None:
-        """What finds the best procedures for a block's scorer without scoring all, where the model does that."""
+        """What finds the best procedures for a block's scorer without scoring all; None where all are scored."""
+        if len(self.model.files.procedures) < candidates.MANY_IN_FILES:
+            return None
         return self.model.candidates if scorer is self.model.scorer else self._of_stand_ins
 
     @cached_property

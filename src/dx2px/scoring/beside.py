@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.scoring.segments import Arrays, Factor, Floats, Once
+from dx2px.scoring.selection import Selection
 
 Coded = tuple[NDArray[np.int64], NDArray[np.int64]]  # places of stays, and procedures
 _BLOCK = 2048  # stays whose levels are in memory together
@@ -30,9 +31,9 @@ class Beside:
     B: Floats  # (p, f)
     once: bool = False  # it is of some procedures, for a single stay
 
-    def narrowed(self, chosen: NDArray[np.int64]) -> Beside:
+    def narrowed(self, chosen: Selection) -> Beside:
         """Of some procedures, for a single stay; all that are coded must be among them."""
-        return Beside(self.A[chosen], self.B[chosen], once=True)
+        return Beside(chosen.of(self.A), chosen.of(self.B), once=True)
 
     def __call__(self, coded: NDArray[Any]) -> Floats:
         """The sum of the module's text for each procedure, from what is coded, both (i, p).
@@ -70,9 +71,9 @@ class CodedLevels:
         """As a model folder names them."""
         return {"beside_a": self.a, "beside_A": self.beside.A, "beside_B": self.beside.B}
 
-    def narrowed(self, chosen: NDArray[np.int64]) -> CodedLevels:
+    def narrowed(self, chosen: Selection) -> CodedLevels:
         """Of some procedures, for a single stay; all that are coded must be among them."""
-        return CodedLevels(self.a[chosen], self.beside.narrowed(chosen))
+        return CodedLevels(chosen.of(self.a), self.beside.narrowed(chosen))
 
     def add(self, heights: NDArray[Any], coded: Coded) -> None:
         """Add l to the heights of the procedures, (i, p), in place; a stay without a coded one stays as it is."""

@@ -1,4 +1,4 @@
-"""Answers without scoring all procedures, for models that have very many (the default method, from `MANY` on).
+"""Answers without scoring all procedures, for models of the default method that have very many: from `MANY` on.
 
 The score of a procedure is a sum over the rows of a stay, log Σ_d exp(h_d·v_p + s_d) + b_p. So the best of a stay are
 among the best of its rows, and each row has a list: the procedures that it lifts highest in a stay that has nothing
@@ -31,9 +31,10 @@ from dx2px.scoring.coupling import CouplingScorer
 from dx2px.scoring.folder import ModelFiles
 from dx2px.scoring.scorer import Scorer
 from dx2px.scoring.segments import Factor, Floats, Once
-from dx2px.scoring.selection import MANY, SAMPLE, Codes, Selection, evenly_drawn, rates
+from dx2px.scoring.selection import MANY, SAMPLE, Codes, Sample, Selection, rates
 
 LISTED = 150  # procedures in the list of a row
+MANY_IN_FILES = 10_000  # from which on stays of files are, too: with fewer, whole blocks of stays cost less
 TOP = 20  # the most that may be asked of an answer: the lists were examined so far
 MOST_HEARD = 4_000  # where heads hear more procedures than this, too little is saved
 _AT_ONCE = 64  # lists made in one pass
@@ -49,11 +50,17 @@ class Narrowed:
 
 
 class Candidates:
-    """The lists of a model's rows, and its sample. Several threads may ask at once."""
+    """The lists of a model's rows, of so many procedures each, and its sample. Several threads may ask at once."""
 
-    def __init__(self, scorer: CouplingScorer, V: Floats, calibration: Calibration | None) -> None:
+    def __init__(
+        self,
+        scorer: CouplingScorer,
+        V: Floats,
+        calibration: Calibration | None,
+        length: int | None = None,
+    ) -> None:
         self.scorer, self.calibration, self.V = scorer, calibration, V
-        self._lists = np.empty((len(scorer.U), min(LISTED, len(V))), np.int32)
+        self._lists = np.empty((len(scorer.U), min(length or LISTED, len(V))), np.int32)
         self._made = np.zeros(len(scorer.U), np.bool_)
 
     @classmethod
@@ -67,22 +74,15 @@ class Candidates:
     def narrowed(self, stay: Ragged) -> Narrowed:
         """What answers a single stay, given as its rows."""
         coded = self.scorer.coded_in(stay)[1]
-        listed = np.unique(np.concatenate([self._listed(stay.values).reshape(-1), coded]))
-        beyond = listed[~self._drawn[listed]]
-        codes = np.concatenate([self._sample, beyond])
-        order = np.argsort(codes, kind="stable")
-        codes = codes[order]
-        counts = self._counts[codes]
-        counts[np.searchsorted(codes, listed)] = 1.0
-        chosen, place = Selection(codes, counts), np.empty_like(order)
-        place[order] = np.arange(len(order))
-        targets = _Targets(self._factor, Once(self.V[beyond]), place)
+        certain = np.sort(np.concatenate([self.listed(stay.values).reshape(-1), coded]))
+        chosen = self._sample.beside(certain[np.diff(certain, prepend=-1) > 0])
+        targets = _Targets(chosen, self._factor, Once(self.V[chosen.beyond]))
         some = len(coded) > 0
         scorer = self.scorer.narrowed(chosen, targets, some)
         stage = None if self.calibration is None else self.calibration.narrowed(chosen, some)
         return Narrowed(chosen, scorer, stage)
 
-    def _listed(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    def listed(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
         """The lists of some rows, (n, l); those that are not there yet are made."""
         missing = rows[~self._made[rows]]
         for start in range(0, len(missing), _AT_ONCE):
@@ -105,43 +105,28 @@ class Candidates:
         )
 
     @cached_property
-    def _rates(self) -> NDArray[np.float64]:
-        """The probability that each procedure is in the sample, (p,)."""
+    def _sample(self) -> Sample:
         levels = np.exp(self.scorer.b.astype(np.float64) - self.scorer.b.max())
-        found = rates(levels / levels.sum(), SAMPLE)
-        found[self.heard] = 1.0
-        return found
-
-    @cached_property
-    def _counts(self) -> NDArray[np.float64]:
-        return 1 / self._rates
-
-    @cached_property
-    def _sample(self) -> Codes:
-        return evenly_drawn(self._rates)
-
-    @cached_property
-    def _drawn(self) -> NDArray[np.bool_]:
-        found = np.zeros(len(self.V), np.bool_)
-        found[self._sample] = True
-        return found
+        rate = rates(levels / levels.sum(), SAMPLE)
+        rate[self.heard] = 1.0
+        return Sample(rate)
 
     @cached_property
     def _factor(self) -> Factor:
-        return Factor(self.V[self._sample].T)
+        return Factor(self.V[self._sample.codes].T)
 
 
 class _Targets:
-    """The vectors of the sample, then of what a stay has beyond it, each column at its place."""
+    """The vectors of chosen procedures, (m, c); those of the sample are cut up for products once for all stays."""
 
-    def __init__(self, sample: Factor, beyond: Once, place: Codes) -> None:
-        self._sample, self._beyond, self._place = sample, beyond, place
+    def __init__(self, chosen: Selection, sample: Factor, beyond: Once) -> None:
+        self._chosen, self._sample, self._beyond = chosen, sample, beyond
 
     def __rmatmul__(self, left: Floats) -> Floats:
-        out = np.empty((len(left), len(self._place)), np.float32)
-        size = self._sample.columns
-        out[:, self._place[:size]] = left @ self._sample
-        out[:, self._place[size:]] = left @ self._beyond
-        return out
+        place, size = self._chosen.place, len(self._chosen.sample.codes)
+        found = np.empty((len(left), len(place)), np.float32)
+        found[:, place[:size]] = left @ self._sample
+        found[:, place[size:]] = left @ self._beyond
+        return found
 
     __array_ufunc__ = None

@@ -152,8 +152,8 @@ class CouplingScorer:
         If the stay has some `coded` ones, they must be among the chosen.
         """
         found = copy(self)
-        found.b, found._targets, found._chosen, found._last = self.b[chosen.codes], targets, chosen, None
-        found._levels = self._levels.narrowed(chosen.codes) if coded and self._levels is not None else None
+        found.b, found._targets, found._chosen, found._last = chosen.of(self.b), targets, chosen, None
+        found._levels = self._levels.narrowed(chosen) if coded and self._levels is not None else None
         return found
 
     def _asked(self, rows: Ragged) -> _Asked:

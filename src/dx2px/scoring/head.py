@@ -108,9 +108,8 @@ class Head:
 
     def narrowed(self, chosen: Selection) -> Head:
         """Of some procedures, for a single stay; those that the factors hear must be among them."""
-        codes, heard = chosen.codes, self.hears
-        own = self.k[codes], self.a[codes], self.q[codes], self._heard
-        return Head(*own, self.slope, self.shift, chosen.places(heard))
+        k, a, q = (chosen.of(array) for array in (self.k, self.a, self.q))
+        return Head(k, a, q, self._heard, self.slope, self.shift, chosen.places(self.hears))
 
     @cached_property
     def hears(self) -> NDArray[np.int64]:

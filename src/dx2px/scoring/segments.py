@@ -222,7 +222,7 @@ class Factor:
     """
 
     def __init__(self, right: Floats) -> None:
-        self.columns = right.shape[1]
+        self._columns = right.shape[1]
         self._strips: list[NDArray[Any]] = []
         self._heights: list[int] = []
         if not any(self._cut(right, tile) for tile in _TILES):
@@ -234,7 +234,7 @@ class Factor:
         most = _ONE_THREAD // (tile * len(right))
         even = next((even for even in _EVEN if even <= most), 1)
         self._tile, self._width = tile, max(most // even * even, 1)
-        if self.columns % self._width == 1:  # numpy multiplies a single column in another way
+        if self._columns % self._width == 1:  # numpy multiplies a single column in another way
             right = np.pad(right, ((0, 0), (0, 1)))
         self.shape = right.shape
         self._strips = [
@@ -255,7 +255,7 @@ class Factor:
             last = np.zeros((height, self.shape[0]), np.float32)
             last[:rest] = left[even:]
             self._multiply(last, out[even:], height)
-        return out[: len(left), : self.columns]
+        return out[: len(left), : self._columns]
 
     def _multiply(self, left: Floats, out: Floats, height: int) -> None:
         """Of any number of full tiles."""

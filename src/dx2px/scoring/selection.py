@@ -27,12 +27,54 @@ SAMPLE = 2_000  # of them that do, besides those that matter most to a batch or 
 FLOOR = 1e-6  # a share: what is never coded is drawn, too
 
 
+class Sample:
+    """The procedures that stand for all in every stay: those that are drawn at these rates, (p,).
+
+    It keeps its rows of the tables that it is asked for: they lie together, those of the tables do not.
+    """
+
+    def __init__(self, rate: Doubles) -> None:
+        self.codes, self.counts = evenly_drawn(rate), 1 / rate  # (c,) rising, (p,)
+        self.drawn = np.zeros(len(rate), np.bool_)
+        self.drawn[self.codes] = True
+        self._kept: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
+
+    def of(self, table: NDArray[Any]) -> NDArray[Any]:
+        """Its rows of a table of all procedures, (c, …), which must not change."""
+        if id(table) not in self._kept:
+            self._kept[id(table)] = table, table[self.codes]  # with the table, so that no other gets its id
+        return self._kept[id(table)][1]
+
+    def beside(self, certain: Codes) -> Selection:
+        """The sample, and the procedures of a stay, (·,) rising, each of which counts once."""
+        beyond = certain[~self.drawn[certain]]
+        codes = np.concatenate([self.codes, beyond])
+        order = np.argsort(codes, kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        codes = codes[order]
+        counts = self.counts[codes]
+        counts[np.searchsorted(codes, certain)] = 1.0
+        return Selection(codes, counts, self, beyond, place)
+
+
 @dataclass(frozen=True, eq=False)
 class Selection:
     """Procedures that stand for all."""
 
     codes: Codes  # (c,) rising
     counts: Doubles  # (c,) how many procedures each stands for
+    sample: Sample
+    beyond: Codes  # what is not of the sample
+    place: Codes  # (c,) where the sample, and then what is beyond it, stand among the codes
+
+    def of(self, table: NDArray[Any]) -> NDArray[Any]:
+        """The chosen rows of a table of all procedures, (c, …)."""
+        sample = self.sample.of(table)
+        found = np.empty((len(self.codes), *table.shape[1:]), table.dtype)
+        found[self.place[: len(sample)]] = sample
+        found[self.place[len(sample) :]] = table[self.beyond]
+        return found
 
     def places(self, codes: NDArray[np.integer]) -> Codes:
         """The place of each of some procedures among the chosen ones; −1 for one that is not chosen."""
