@@ -1,10 +1,10 @@
 """How near do answers by candidates come to those of the full computation, and what do they cost?
 
-Run: python studies/candidates.py COHORT.parquet [MODEL] [--stays 400] [--times 112] [--zipf 1.5]
+Run: python studies/candidates.py COHORT.parquet [MODEL] [--stays 400] [--times 112] [--zipf 1.5] [--spread 0.3]
 No public cohort has tens of thousands of procedures. So each procedure of a model becomes `times` procedures, with
-vectors around its own: they share what it has in the proportions 1, 1/2^zipf, 1/3^zipf …, in random order. Their heads
-hear the thousand most common ones. The stays are validation stays of the model's own cohort, with their evidence; in a
-second run, a half of their procedures are coded already.
+vectors around its own (`spread`: how far, against the deviation of all): they share what it has in the proportions 1,
+1/2^zipf, 1/3^zipf …, in random order. Their heads hear the thousand most common ones. The stays are validation stays of
+the model's own cohort, with their evidence; in a second run, a half of their procedures are coded already.
 The first table asks how long the lists of the rows must be: which of the true ten best are on the lists of a stay's
 rows. The second compares the answers: places of the best that have the same procedure, differences of probabilities (of
 the true ten best, as for a whole stay and as for a question) and of significance, and the time of an answer.
@@ -40,7 +40,6 @@ from dx2px.scoring.segments import Doubles, Floats
 from dx2px.training.fit_head import HEARD
 
 LENGTHS = (32, 64, 100, 150, 200)
-SPREAD = 0.3  # of the new vectors, against the deviation of all
 HEADINGS = (
     "| stays | ten best | twenty | probability of a whole stay: mean · 99 % · most, points | of a question "
     "| significance | scored | full, ms | few, ms |"
@@ -56,7 +55,7 @@ class Growth:
     likeliest: NDArray[np.int64]  # for each procedure of the model, the likeliest of the new ones
 
     @classmethod
-    def of(cls, files: ModelFiles, times: int, zipf: float) -> Growth:
+    def of(cls, files: ModelFiles, times: int, zipf: float, spread: float) -> Growth:
         rng, size = np.random.default_rng(0), len(files.procedures)
         parent, layout = np.repeat(np.arange(size), times), METHODS[files.method].all_arrays
         arrays = {
@@ -69,7 +68,7 @@ class Growth:
         parts = np.stack([rng.permutation(np.log(shares / shares.sum())) for _ in range(size)])
         likeliest = np.arange(size) * times + parts.argmax(axis=1)
         V = arrays["V"]
-        arrays["V"] = (V + rng.normal(0, SPREAD * V.std(), V.shape)).astype(np.float32)
+        arrays["V"] = (V + rng.normal(0, spread * V.std(), V.shape)).astype(np.float32)
         arrays["b"] = (arrays["b"] + parts.reshape(-1)).astype(np.float32)
         stage = _grown_heads(files.calibration, parent, parts.reshape(-1), arrays["b"])
         pairs = Alternatives(likeliest[stage.alternatives.pairs])
@@ -204,10 +203,11 @@ def main() -> None:
     parser.add_argument("--stays", type=int, default=400)
     parser.add_argument("--times", type=int, default=112)
     parser.add_argument("--zipf", type=float, default=1.5)
+    parser.add_argument("--spread", type=float, default=0.3)
     arguments = parser.parse_args()
     model = Model.load(model_path(arguments.model))
     stays = validation_stays(model, Cohort.load(arguments.cohort), arguments.stays)
-    growth = Growth.of(model.files, arguments.times, arguments.zipf)
+    growth = Growth.of(model.files, arguments.times, arguments.zipf, arguments.spread)
     scorer, V = growth.files.scorer(), growth.files.arrays["V"]
     if not isinstance(scorer, CouplingScorer) or scorer.layout is None:
         raise SystemExit("This study needs a model of the default method with evidence.")

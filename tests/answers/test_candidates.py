@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from dx2px import score_batches
-from dx2px.answers import Model
+from dx2px.answers import Model, even_blocks
 from dx2px.answers.asking import Asked, explain_each
 from dx2px.answers.shipped import model_path
 from dx2px.ragged import Ragged
@@ -43,6 +43,7 @@ def few() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name, number in (("MANY", 600), ("MANY_IN_FILES", 600), ("LISTED", 48), ("SAMPLE", 60)):
             patch.setattr(candidates, name, number)
+        patch.setattr(even_blocks, "BLOCK", 64)
         yield
 
 
