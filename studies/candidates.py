@@ -3,11 +3,13 @@
 Run: python studies/candidates.py COHORT.parquet [MODEL] [--stays 400] [--times 112] [--zipf 1.5] [--spread 0.3]
 No public cohort has tens of thousands of procedures. So each procedure of a model becomes `times` procedures, with
 vectors around its own (`spread`: how far, against the deviation of all): they share what it has in the proportions 1,
-1/2^zipf, 1/3^zipf …, in random order. Their heads hear the thousand most common ones. The stays are validation stays of
-the model's own cohort, with their evidence; in a second run, a half of their procedures are coded already.
+1/2^zipf, 1/3^zipf …, in random order. Their heads hear the most common ones (`fit_head.HEARD`). The stays are
+validation stays of the model's own cohort, with their evidence; then again with a half of their procedures coded.
 The first table asks how long the lists of the rows must be: which of the true ten best are on the lists of a stay's
 rows. The second compares the answers: places of the best that have the same procedure, differences of probabilities (of
-the true ten best, as for a whole stay and as for a question) and of significance, and the time of an answer.
+the true ten best, as for a whole stay and as for a question) and of significance, and the time of an answer. The third
+asks what it costs that heads hear the common procedures alone: heads are fitted to 15,000 training stays of the model
+itself, on scores without dropout, and measured on 5,000 validation stays.
 MODEL is a folder or a name, by default the model inside the package. docs/scale.md has the numbers.
 """
 
@@ -27,17 +29,19 @@ from dx2px.cohort import Split
 from dx2px.cohort.projection import project
 from dx2px.ragged import Ragged
 from dx2px.scoring.alternatives import Alternatives
-from dx2px.scoring.calibration import Calibration
+from dx2px.scoring.calibration import Calibration, sigmoid
 from dx2px.scoring.candidates import Candidates
-from dx2px.scoring.cohort_evidence import known_of
+from dx2px.scoring.cohort_evidence import known_of, stay_rows
 from dx2px.scoring.correction import ASKED
 from dx2px.scoring.coupling import CouplingScorer
 from dx2px.scoring.folder import ModelFiles
+from dx2px.scoring.head import Head
 from dx2px.scoring.measured import learned_from, validation_fold
 from dx2px.scoring.methods import METHODS
 from dx2px.scoring.ranking import top_l
 from dx2px.scoring.segments import Doubles, Floats
-from dx2px.training.fit_head import HEARD
+from dx2px.training import fit_head
+from dx2px.training.fit_calibration import log_loss, slope_and_shift
 
 LENGTHS = (32, 64, 100, 150, 200)
 HEADINGS = (
@@ -88,7 +92,7 @@ def _grown_heads(
     if stage is None or stage.head is None:
         raise SystemExit("This study needs a model with a head.")
     arrays = {name: array if name == ASKED else array[parent] for name, array in stage.arrays.items()}
-    rare = np.argsort(-levels)[HEARD:]
+    rare = np.argsort(-levels)[fit_head.HEARD :]
     for name in [name for name in arrays if name.endswith("_W")]:
         arrays[name] = arrays[name] * np.exp(parts / 2).astype(np.float32)[:, None]
         arrays[name][rare] = 0
@@ -180,13 +184,35 @@ def listed(few: Candidates, stays: list[Ragged]) -> tuple[float, float]:
     return float(np.mean(shares)), float(np.mean(sizes))
 
 
-def validation_stays(model: Model, cohort: Cohort, number: int) -> Cohort:
-    """Some of the stays that the model was validated on."""
+def some_stays(model: Model, cohort: Cohort, number: int, learned: bool = False) -> Cohort:
+    """Some of the stays that the model was validated on, or of those that it learned from."""
     if not learned_from(model.files, cohort) or model.files.split is None:
         raise SystemExit("This study needs the cohort that the model learned from.")
-    rows = Split.from_bytes(model.files.split).validation(validation_fold(model.files))
+    split, fold = Split.from_bytes(model.files.split), validation_fold(model.files)
+    rows = split.training(fold) if learned else split.validation(fold)
     some = cohort.subset(np.random.default_rng(0).permutation(rows)[:number])
     return project(some, model.diagnoses.vocabulary, model.procedures.vocabulary).cohort
+
+
+def heads(model: Model, cohort: Cohort) -> None:
+    """The third table."""
+    stage = model.files.calibration
+    if stage is None:
+        raise SystemExit("This study needs a model with probabilities.")
+    lessons, tests = some_stays(model, cohort, 15_000, learned=True), some_stays(model, cohort, 5_000)
+    eta, z = (stage.pooled(model.scorer.scores(stay_rows(model.scorer, stays))) for stays in (lessons, tests))
+    coded = tests.procedures.indicator(z.shape[1])
+    print("\n| heads hear | of the coded procedures | log loss per stay |\n|---|---|---|")
+    print(f"| no head | | {log_loss(sigmoid(z), coded) / len(tests):.3f} |", flush=True)
+    counts = np.sort(np.bincount(lessons.procedures.values, minlength=z.shape[1]))[::-1]
+    fit_head.MANY = 0
+    for heard in (10, 30, 100, z.shape[1]):
+        fit_head.HEARD = heard
+        start = Head.of(fit_head.fit_head(eta.astype(np.float32), lessons.procedures))
+        slope, shift = slope_and_shift(start.own(z), coded)
+        p = sigmoid(replace(start, slope=slope, shift=shift).log_odds(z))
+        share = counts[:heard].sum() / counts.sum()
+        print(f"| {heard} | {share:.0%} | {log_loss(p, coded) / len(tests):.3f} |", flush=True)
 
 
 def single(rows: Ragged) -> list[Ragged]:
@@ -206,7 +232,8 @@ def main() -> None:
     parser.add_argument("--spread", type=float, default=0.3)
     arguments = parser.parse_args()
     model = Model.load(model_path(arguments.model))
-    stays = validation_stays(model, Cohort.load(arguments.cohort), arguments.stays)
+    cohort = Cohort.load(arguments.cohort)
+    stays = some_stays(model, cohort, arguments.stays)
     growth = Growth.of(model.files, arguments.times, arguments.zipf, arguments.spread)
     scorer, V = growth.files.scorer(), growth.files.arrays["V"]
     if not isinstance(scorer, CouplingScorer) or scorer.layout is None:
@@ -229,6 +256,7 @@ def main() -> None:
         for stay, members in zip(single(some), single(stays.diagnoses), strict=True):
             found.compare(few, stay, members)
         print(found.line(name), flush=True)
+    heads(model, cohort)
 
 
 if __name__ == "__main__":

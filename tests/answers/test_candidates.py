@@ -104,8 +104,19 @@ def test_what_needs_all_procedures_scores_them(
     stay = stays[0]
     for wish in ({"procedures": ["37.22"]}, {"coverage": 0.9}, {"top": 40}):
         assert narrow.explain(**stay, **wish).to_dict() == full.explain(**stay, **wish).to_dict()
-    unseen = {"codes": ["4280", "99999"]}  # a stand-in has no list
-    assert narrow.explain(**unseen).to_dict() == full.explain(**unseen).to_dict()
+
+
+def test_what_stands_in_for_unseen_codes_has_lists_too(narrow: Model, full: Model) -> None:
+    assert narrow.diagnoses.find_all(["42800"])[0].status == "backed-off"
+    for codes in (["42800"], ["5856", "42800"], ["42800", "42801"]):  # the last have one heading
+        answers = [model.explain(codes, principal="42800", age=70) for model in (narrow, full)]
+        one, other = (answer.procedures for answer in answers)
+        assert [found.code for found in one] == [found.code for found in other]
+        assert [found.probability for found in one] == pytest.approx(
+            [found.probability for found in other], abs=0.02
+        )
+        significance = [[found.significance for found in answer.diagnoses] for answer in answers]
+        assert significance[0] == pytest.approx(significance[1], abs=0.02)
 
 
 def test_a_stay_has_one_answer_alone_together_and_in_files(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from dx2px.errors import CodeError, InputError, ModelError
 from dx2px.ragged import Index, Ragged
 from dx2px.scoring.back_off import BackOff
 from dx2px.scoring.candidates import Candidates
+from dx2px.scoring.coupling import CouplingScorer
 from dx2px.scoring.evidence import EvidenceLayout, layout_of
 from dx2px.scoring.folder import ModelFiles, read_folder
 from dx2px.scoring.identity import fingerprint
@@ -337,23 +338,45 @@ class Model:
     @cached_property
     def candidates(self) -> Candidates | None:
         """What finds the best procedures without scoring all; None where all are scored."""
-        return self.candidates_of(self.scorer)
+        return None if self.full else Candidates.of(self.files, self.scorer)
 
     def candidates_of(self, scorer: Scorer) -> Candidates | None:
-        """The same for another scorer of the model's procedures."""
-        return None if self.full else Candidates.of(self.files, scorer)
+        """The same for the model's scorer or that of stand-ins; None for another."""
+        if self.candidates is None or scorer is self.scorer:
+            return self.candidates
+        return self._candidates_of_stand_ins if scorer is self.stand_ins else None
+
+    @cached_property
+    def _candidates_of_stand_ins(self) -> Candidates | None:
+        return Candidates.of(self.files, self.stand_ins)
+
+    @cached_property
+    def stand_ins(self) -> Scorer:
+        """Knows the vocabulary and, after it, every heading that can stand in for a code."""
+        own, under = self.files.diagnoses, self.back_off.under
+        members = [*((index,) for index in range(len(own))), *under.values()]
+        return self.back_off.rows([*own, *under], members).scorer()
+
+    @cached_property
+    def headings(self) -> dict[str, int]:
+        """The place of each heading among those of `stand_ins`."""
+        return {heading: place for place, heading in enumerate(self.back_off.under)}
 
     def rows_of(
         self, used: Sequence[Found], about: Told = NOTHING
     ) -> tuple[Ragged, Scorer, NDArray[np.float32] | None]:
         """A stay as one row of evidence, the scorer whose indices these are, and the vectors of the diagnoses.
 
-        The model's own scorer does where it knows all the codes; else one is made for this stay's codes alone.
+        The model's own scorer does where it knows all the codes; else one is made for this stay's codes alone or, where
+        answers do not score all procedures, one for all stand-ins, once: the other would each time copy all procedures.
         """
         if all(found.index is not None for found in used):
             known = [index for found in used for index in found.members]
             vectors = self.files.arrays["U"][known] if "U" in self.files.arrays else None
             scorer = self.scorer
+        elif self.candidates is not None and len(set(places := self._stood_in(used))) == len(used):
+            known, scorer = places, self.stand_ins
+            vectors = cast(CouplingScorer, scorer).U[known]
         else:
             own = self.back_off.rows([found.code for found in used], [found.members for found in used])
             known, vectors, scorer = list(range(len(used))), own.arrays.get("U"), own.scorer()
@@ -361,6 +384,14 @@ class Model:
             facts = about.numbers([found.code for found in used], known)
             known = layout.rows_of_stay(known, facts, about.known_codes)
         return Ragged.of_one(known), scorer, vectors
+
+    def _stood_in(self, used: Sequence[Found]) -> list[int]:
+        """The rows of `stand_ins` that stand for diagnoses."""
+        size = len(self.files.diagnoses)
+        return [
+            one.members[0] if one.siblings is None else size + self.headings[one.siblings.heading]
+            for one in used
+        ]
 
     def _vectors(self, name: str) -> NDArray[np.float32]:
         if name not in self.files.arrays:

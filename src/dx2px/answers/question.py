@@ -51,10 +51,11 @@ class Question:
         return [index for found in self.used for index in found.members]
 
     def narrowed(self, model: Model) -> Question:
-        """The same, to be answered from some of the procedures, where the model does that and knows all codes."""
-        if model.candidates is None or self.scorer is not model.scorer:
+        """The same, to be answered from some of the procedures, where the model does that."""
+        few = model.candidates_of(self.scorer)
+        if few is None:
             return self
-        narrow = model.candidates.narrowed(self.rows)
+        narrow = few.narrowed(self.rows)
         return replace(self, scorer=narrow.scorer, narrow=narrow)
 
     def calibration(self, model: Model) -> Calibration | None:

@@ -31,7 +31,7 @@ from dx2px.training.fit_calibration import conformal_thresholds, log_loss, slope
 
 MOST_PAIRS = 50_000_000  # of training stay and procedure; with more, evenly spread stays are used
 FACTORS, STEPS = 32, 1200
-HEARD = 1_000  # procedures that the factors hear, where there are very many
+HEARD = 500  # procedures that the factors hear, where there are very many
 _RIDGE = {"k": (5.0, 1.0), "a": (0.5, 0.0), "q": (5.0, 0.0)}
 _RIDGE_TOLD = _RIDGE | {"E": (0.5, 0.0)}
 _SPREAD = 0.3  # deviation of W at the start
