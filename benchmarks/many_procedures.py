@@ -2,10 +2,11 @@
 
 Run: python benchmarks/many_procedures.py [--procedures 7800 78000] [--rounds 3]
 3,000 diagnoses, steps of 300 stays with all evidence, answers (scores, significance and the probabilities of the five
-best) to single stays of about 10 diagnoses, over all procedures and by candidates, whose lists are there; and the list
-of a new diagnosis, made 64 at a time. One thread. All in processor seconds, the least of the rounds, in which all of a
-table take turns. Random stays and weights, a head that hears five hundred procedures. The step over all of 78,000
-procedures takes some 5 GB of memory; `--answers` leaves the steps out. Prints Markdown.
+best) to single stays of about 10 diagnoses, over all procedures and by candidates, whose lists are there; the same
+but for the significance of 256 stays of a file together, over all; and the list of a new diagnosis, made 64 at a time.
+One thread. All in processor seconds, the least of the rounds, in which all of a table take turns. Random stays and
+weights, a head that hears five hundred procedures. The step over all of 78,000 procedures takes some 5 GB of memory;
+`--answers` leaves the steps out. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ from dx2px.scoring.coupling import CouplingScorer
 from dx2px.scoring.curve import Curve
 from dx2px.scoring.head import Head
 from dx2px.scoring.ranking import top_l
+from dx2px.scoring.segments import Floats
 from dx2px.training.fit_head import FACTORS, HEARD
 from random_models import KNOTS, random_arrays
 from scoring import random_stays
 
-DIAGNOSES, STAYS, ANSWERED, LISTS = 3_000, 300, 20, 64
+DIAGNOSES, STAYS, ANSWERED, LISTS, BLOCK = 3_000, 300, 20, 64, 256
 
 
 def main() -> None:
@@ -75,14 +77,15 @@ class Asked:
 
     few: Candidates
     stays: list[Ragged]
+    block: Ragged
 
     @classmethod
     @cache
     def of(cls, procedures: int) -> Asked:
         arrays = random_arrays("coupling", DIAGNOSES, procedures)
-        stays = random_stays(ANSWERED, DIAGNOSES, np.random.default_rng(0))
+        block = random_stays(BLOCK, DIAGNOSES, np.random.default_rng(0))
         few = Candidates(CouplingScorer(arrays), arrays["V"], random_calibration(procedures))
-        return cls(few, [stays.take([place]) for place in range(len(stays))])
+        return cls(few, [block.take([place]) for place in range(ANSWERED)], block)
 
     def in_full(self) -> None:
         for stay in self.stays:
@@ -93,16 +96,23 @@ class Asked:
             narrow = self.few.narrowed(stay)
             answer(narrow.scorer, narrow.calibration, stay)
 
+    def in_blocks(self) -> None:
+        likely(self.few.calibration, self.few.scorer.scores(self.block))
+
     def new_lists(self) -> None:
         Candidates(self.few.scorer, self.few.V, None).listed(np.arange(LISTS, dtype=np.int32))
 
 
 def answer(scorer: CouplingScorer, calibration: Calibration | None, stay: Ragged) -> None:
     """Scores, significance and the probabilities of the five best, as a question asks for them."""
-    assert calibration is not None
     again = Ragged(stay.offsets, stay.values)  # a scorer keeps the tables of the very stay it was asked about
     scores = scorer.scores(again)
     scorer.significance(again)
+    likely(calibration, scores)
+
+
+def likely(calibration: Calibration | None, scores: Floats) -> None:
+    assert calibration is not None
     calibration.probability(scores, top_l(scores, 5).astype(np.int64))
 
 
@@ -125,6 +135,7 @@ STEPS = {
 ANSWERS = {
     "answer over all, ms": Kind(lambda size: Asked.of(size).in_full, ANSWERED),
     "answer by candidates, ms": Kind(lambda size: Asked.of(size).by_candidates, ANSWERED),
+    "stay of a file over all, ms": Kind(lambda size: Asked.of(size).in_blocks, BLOCK),
     "list of a new code, ms": Kind(lambda size: Asked.of(size).new_lists, LISTS),
 }
 

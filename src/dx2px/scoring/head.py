@@ -8,7 +8,8 @@ One curve for all procedures is right on average and wrong procedure by procedur
 
 The factors tanh(…) know the other procedures that a stay may have. So two procedures that exclude each other can
 share what one of them would have alone. e is 0, but where a head is told more of its stay (`dx2px.scoring.correction`).
-With k = 1 and a = q = 0 this is the pooled stage. `dx2px.training.fit_head` fits it.
+With k = 1 and a = q = 0 this is the pooled stage. Where procedures are very many, W is 0 but for the common ones, so
+that the factors can be known without scoring all. `dx2px.training.fit_head` fits it.
 
 Axes: i stays, p procedures, l procedures asked for, f factors.
 """
