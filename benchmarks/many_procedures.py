@@ -21,7 +21,6 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from coupling import least, step_of
-from dx2px.methods.coupling.size import SAMPLE
 from dx2px.ragged import Ragged
 from dx2px.scoring.calibration import Calibration
 from dx2px.scoring.candidates import Candidates
@@ -30,6 +29,7 @@ from dx2px.scoring.curve import Curve
 from dx2px.scoring.head import Head
 from dx2px.scoring.ranking import top_l
 from dx2px.scoring.segments import Floats
+from dx2px.scoring.selection import SAMPLE
 from dx2px.training.fit_head import FACTORS, HEARD
 from random_models import KNOTS, random_arrays
 from scoring import random_stays

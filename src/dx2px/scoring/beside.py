@@ -45,7 +45,7 @@ class Beside:
 
     @cached_property
     def _factor(self) -> Factor | Once:
-        return Once(np.ascontiguousarray(self.A.T)) if self.once else Factor(self.A)
+        return Once(self.A.T) if self.once else Factor(self.A)
 
     @cached_property
     def _loadings(self) -> Factor | Once:
