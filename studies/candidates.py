@@ -1,99 +1,223 @@
-"""Could a search find the best procedures of a stay, so that not all of them need be scored?
+"""How near do answers by candidates come to those of the full computation, and what do they cost?
 
-Run: python studies/candidates.py COHORT.parquet [MODEL] [--stays 2000]
-The default model's score is log Σ_d exp(h_d·v_p + s_d) + b_p, so each diagnosis, and each row of other evidence, asks
-its own nearest-vector question. With c candidates per diagnosis, the table shows how many of the true ten best are
-among the candidates of all diagnoses, and how many procedures these are. The searches here are exact; an approximate
-index loses a little more. The second table asks how many procedures an exact search must score, those whose bound is
-above the tenth best score: with clusters of the procedures' vectors, a bound from each cluster's centre and radius;
-with the first directions of their singular value decomposition, a bound from the length of what is left out.
+Run: python studies/candidates.py COHORT.parquet [MODEL] [--stays 400] [--times 112] [--zipf 1.5] [--spread 0.3]
+No public cohort has tens of thousands of procedures. So each procedure of a model becomes `times` procedures, with
+vectors around its own (`spread`: how far, against the deviation of all): they share what it has in the proportions 1,
+1/2^zipf, 1/3^zipf …, in random order. Their heads hear the most common ones (`fit_head.HEARD`). The stays are
+validation stays of the model's own cohort, with their evidence; then again with a half of their procedures coded.
+The first table asks how long the lists of the rows must be: which of the true ten best are on the lists of a stay's
+rows. The second compares the answers: places of the best that have the same procedure, differences of probabilities (of
+the true ten best, as for a whole stay and as for a question) and of significance, and the time of an answer. The third
+asks what it costs that heads hear the common procedures alone: heads are fitted to 15,000 training stays of the model
+itself, on scores without dropout, and measured on 5,000 validation stays.
 MODEL is a folder or a name, by default the model inside the package. docs/scale.md has the numbers.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-from scipy.cluster.vq import kmeans2  # type: ignore[import-untyped]
+from numpy.typing import NDArray
 
 from dx2px import Cohort, Model
 from dx2px.answers.shipped import model_path
+from dx2px.cohort import Split
 from dx2px.cohort.projection import project
 from dx2px.ragged import Ragged
-from dx2px.scoring.cohort_evidence import stay_rows
+from dx2px.scoring.alternatives import Alternatives
+from dx2px.scoring.calibration import Calibration, sigmoid
+from dx2px.scoring.candidates import Candidates
+from dx2px.scoring.cohort_evidence import known_of, stay_rows
+from dx2px.scoring.correction import ASKED
 from dx2px.scoring.coupling import CouplingScorer
+from dx2px.scoring.folder import ModelFiles
+from dx2px.scoring.head import Head
+from dx2px.scoring.measured import learned_from, validation_fold
+from dx2px.scoring.methods import METHODS
 from dx2px.scoring.ranking import top_l
-from dx2px.scoring.segments import Doubles
+from dx2px.scoring.segments import Doubles, Floats
+from dx2px.training import fit_head
+from dx2px.training.fit_calibration import log_loss, slope_and_shift
 
-CANDIDATES, CLUSTERS, DIRECTIONS = (10, 20, 50, 100), (26, 60, 120), (16, 32, 64)
-TOP = 10
+LENGTHS = (32, 64, 100, 150, 200)
+HEADINGS = (
+    "| stays | ten best | twenty | probability of a whole stay: mean · 99 % · most, points | of a question "
+    "| significance | scored | full, ms | few, ms |"
+)
+ROUNDED = 2e-5  # scores that differ less may change places by rounding
 
 
-def found(scorer: CouplingScorer, stays: Ragged, c: int) -> tuple[float, float]:
-    """Mean share of the ten best among the candidates, and mean number of candidates."""
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """A model with `times` procedures in the place of each."""
+
+    files: ModelFiles
+    likeliest: NDArray[np.int64]  # for each procedure of the model, the likeliest of the new ones
+
+    @classmethod
+    def of(cls, files: ModelFiles, times: int, zipf: float, spread: float) -> Growth:
+        rng, size = np.random.default_rng(0), len(files.procedures)
+        parent, layout = np.repeat(np.arange(size), times), METHODS[files.method].all_arrays
+        arrays = {
+            name: np.take(array, parent, layout[name].index("procedure"))
+            if "procedure" in layout[name]
+            else array
+            for name, array in files.arrays.items()
+        }
+        shares = 1 / np.arange(1, times + 1) ** zipf
+        parts = np.stack([rng.permutation(np.log(shares / shares.sum())) for _ in range(size)])
+        likeliest = np.arange(size) * times + parts.argmax(axis=1)
+        V = arrays["V"]
+        arrays["V"] = (V + rng.normal(0, spread * V.std(), V.shape)).astype(np.float32)
+        arrays["b"] = (arrays["b"] + parts.reshape(-1)).astype(np.float32)
+        stage = _grown_heads(files.calibration, parent, parts.reshape(-1), arrays["b"])
+        pairs = Alternatives(likeliest[stage.alternatives.pairs])
+        codes = tuple(f"icd10pcs:{place:07d}" for place in range(len(parent)))
+        own = {
+            "procedures": codes,
+            "procedure_counts": None,
+            "calibration": replace(stage, alternatives=pairs),
+        }
+        return cls(replace(files, arrays=arrays, **own), likeliest)
+
+
+def _grown_heads(
+    stage: Calibration | None, parent: NDArray[np.int64], parts: Doubles, levels: Floats
+) -> Calibration:
+    """Each new procedure has the numbers of the old one; heads hear the likeliest, whose roots share what they were."""
+    if stage is None or stage.head is None:
+        raise SystemExit("This study needs a model with a head.")
+    arrays = {name: array if name == ASKED else array[parent] for name, array in stage.arrays.items()}
+    rare = np.argsort(-levels)[fit_head.HEARD :]
+    for name in [name for name in arrays if name.endswith("_W")]:
+        arrays[name] = arrays[name] * np.exp(parts / 2).astype(np.float32)[:, None]
+        arrays[name][rare] = 0
+    return stage.with_arrays(arrays)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What an answer to a single stay is made of."""
+
+    scores: Floats  # (p,)
+    weights: Floats
+    best: NDArray[np.int64]
+    calibration: Calibration
+    likely: Doubles  # (1, p) before alternatives
+
+    @classmethod
+    def of(cls, scorer: CouplingScorer, stage: Calibration | None, stay: Ragged, members: Ragged) -> Answer:
+        assert stage is not None
+        scores, weights = scorer.scores(stay), scorer.significance(stay)
+        found = cls(
+            scores[0], weights, top_l(scores, 20)[0].astype(np.int64), stage, stage.unlimited(scores, members)
+        )
+        found.of_question(found.best)
+        return found
+
+    def of_question(self, procedures: NDArray[np.int64]) -> Doubles:
+        found: Doubles = self.calibration.limited(self.likely, procedures[None])[0]
+        return found
+
+    def of_stay(self, procedures: NDArray[np.int64]) -> Doubles:
+        found: Doubles = self.calibration.probability(self.scores[None], procedures[None])[0]
+        return found
+
+
+@dataclass
+class Found:
+    """What a comparison has found so far, stay by stay."""
+
+    same: dict[int, list[float]] = field(default_factory=lambda: {10: [], 20: []})
+    differences: dict[str, list[Doubles]] = field(default_factory=lambda: {"of_stay": [], "of_question": []})
+    weights: list[Doubles] = field(default_factory=list)  # of significance
+    scored: list[int] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=lambda: {"full": 0.0, "few": 0.0})
+
+    def compare(self, few: Candidates, stay: Ragged, members: Ragged) -> None:
+        """One stay, answered both ways."""
+        few.narrowed(stay)  # makes its lists, which is not timed
+        start = time.process_time()
+        full = Answer.of(few.scorer, few.calibration, stay, members)
+        middle = time.process_time()
+        narrow = few.narrowed(stay)
+        own = Answer.of(narrow.scorer, narrow.calibration, stay, members)
+        for name, seconds in (("full", middle - start), ("few", time.process_time() - middle)):
+            self.seconds[name] += seconds
+        codes = narrow.chosen.codes
+        self.scored.append(len(codes))
+        self.weights.append(np.abs(full.weights - own.weights))
+        apart = np.abs(full.scores[codes[own.best]] - full.scores[full.best]) > ROUNDED
+        for size, found in self.same.items():
+            found.append(1 - float(apart[:size].mean()))
+        places = narrow.chosen.places(full.best[:10])
+        shown = full.best[:10][places >= 0], places[places >= 0]
+        for name, found in self.differences.items():
+            theirs, ours = (getattr(one, name)(some) for one, some in zip((full, own), shown, strict=True))
+            found.append(np.abs(theirs - ours))
+
+    def line(self, name: str) -> str:
+        """As a row of the table."""
+        differences = (
+            _spread(100 * np.concatenate(some)) for some in (*self.differences.values(), self.weights)
+        )
+        same = (f"{np.mean(some):.2%}" for some in self.same.values())
+        times = (f"{1e3 * seconds / len(self.scored):.2f}" for seconds in self.seconds.values())
+        return " | ".join(["", name, *same, *differences, f"{np.mean(self.scored):,.0f}", *times, ""]).strip()
+
+
+def _spread(differences: Doubles) -> str:
+    return f"{differences.mean():.2f} · {np.quantile(differences, 0.99):.2f} · {differences.max():.2f}"
+
+
+def listed(few: Candidates, stays: list[Ragged]) -> tuple[float, float]:
+    """The share of the true ten best on the lists of their stay's rows, and how many procedures these are."""
     shares, sizes = [], []
-    for row in range(len(stays)):
-        stay = stays.take([row])
-        asked = scorer.pairs(stay) + scorer.b  # (n, p)
-        candidates = np.unique(top_l(asked, min(c, asked.shape[1])))
-        best = top_l(scorer.scores(stay), TOP)[0]
-        shares.append(np.isin(best, candidates).mean())
-        sizes.append(len(candidates))
+    for stay in stays:
+        on_lists = np.unique(few.listed(stay.values))
+        shares.append(np.isin(top_l(few.scorer.scores(stay), 10)[0], on_lists).mean())
+        sizes.append(len(on_lists))
     return float(np.mean(shares)), float(np.mean(sizes))
 
 
-@dataclass(frozen=True)
-class Questions:
-    """Some stays as they are asked, and what their tenth best procedure has."""
-
-    h: list[Doubles]  # of each stay, (n, m)
-    s: list[Doubles]  # (n,)
-    tenth: Doubles
-
-    @classmethod
-    def of(cls, model: Model, scorer: CouplingScorer, stays: Ragged) -> Questions:
-        arrays = {name: array.astype(np.float64) for name, array in model.files.arrays.items()}
-        h, s = [], []
-        for codes in np.split(stays.values, stays.offsets[1:-1]):
-            u = scorer.U[codes].astype(np.float64)
-            h.append(u * (1 + np.tanh(arrays["G"] @ u.sum(axis=0) / np.sqrt(len(u)) + arrays["g"])))
-            s.append(scorer.s[codes].astype(np.float64))
-        return cls(h, s, np.sort(scorer.scores(stays), axis=1)[:, -TOP])
-
-    def to_score(
-        self, directions: Doubles, slack: Doubles, beyond: Doubles, b: Doubles, size: Doubles
-    ) -> float:
-        """The mean share of the procedures whose bound reaches the tenth best score.
-
-        A bound is log Σ_d exp(h_d·direction + |h_d beyond| slack + s_d) + b; `size` counts the procedures it is of.
-        """
-        found = []
-        for h, s, tenth in zip(self.h, self.s, self.tenth, strict=True):
-            lengths = np.linalg.norm(h @ beyond, axis=1)
-            bound = np.logaddexp.reduce(h @ directions.T + lengths[:, None] * slack + s[:, None]) + b
-            found.append(size[bound >= tenth].sum() / size.sum())
-        return float(np.mean(found))
+def some_stays(model: Model, cohort: Cohort, number: int, learned: bool = False) -> Cohort:
+    """Some of the stays that the model was validated on, or of those that it learned from."""
+    if not learned_from(model.files, cohort) or model.files.split is None:
+        raise SystemExit("This study needs the cohort that the model learned from.")
+    split, fold = Split.from_bytes(model.files.split), validation_fold(model.files)
+    rows = split.training(fold) if learned else split.validation(fold)
+    some = cohort.subset(np.random.default_rng(0).permutation(rows)[:number])
+    return project(some, model.diagnoses.vocabulary, model.procedures.vocabulary).cohort
 
 
-def by_cluster(questions: Questions, V: Doubles, b: Doubles, clusters: int) -> float:
-    """How much an exact search by clusters must score."""
-    centres, of = kmeans2(V, clusters, minit="++", seed=0)
-    away = np.linalg.norm(V - centres[of], axis=1)
-    parts = [of == k for k in np.unique(of)]
-    slack, highest, size = (
-        np.array([f(part) for part in parts]) for f in (lambda p: away[p].max(), lambda p: b[p].max(), np.sum)
-    )
-    return questions.to_score(centres[np.unique(of)], slack, np.eye(V.shape[1]), highest, size)
+def heads(model: Model, cohort: Cohort) -> None:
+    """The third table."""
+    stage = model.files.calibration
+    if stage is None:
+        raise SystemExit("This study needs a model with probabilities.")
+    lessons, tests = some_stays(model, cohort, 15_000, learned=True), some_stays(model, cohort, 5_000)
+    eta, z = (stage.pooled(model.scorer.scores(stay_rows(model.scorer, stays))) for stays in (lessons, tests))
+    coded = tests.procedures.indicator(z.shape[1])
+    print("\n| heads hear | of the coded procedures | log loss per stay |\n|---|---|---|")
+    print(f"| no head | | {log_loss(sigmoid(z), coded) / len(tests):.3f} |", flush=True)
+    counts = np.sort(np.bincount(lessons.procedures.values, minlength=z.shape[1]))[::-1]
+    fit_head.MANY = 0
+    for heard in (10, 30, 100, z.shape[1]):
+        fit_head.HEARD = heard
+        start = Head.of(fit_head.fit_head(eta.astype(np.float32), lessons.procedures))
+        slope, shift = slope_and_shift(start.own(z), coded)
+        p = sigmoid(replace(start, slope=slope, shift=shift).log_odds(z))
+        share = counts[:heard].sum() / counts.sum()
+        print(f"| {heard} | {share:.0%} | {log_loss(p, coded) / len(tests):.3f} |", flush=True)
 
 
-def by_direction(questions: Questions, V: Doubles, b: Doubles, directions: int) -> float:
-    """How much an exact search must score after a first pass in a few directions."""
-    W = np.linalg.svd(V, full_matrices=False)[2][:directions].T
-    beyond = np.eye(V.shape[1]) - W @ W.T
-    return questions.to_score(V @ W @ W.T, np.linalg.norm(V @ beyond, axis=1), beyond, b, np.ones(len(V)))
+def single(rows: Ragged) -> list[Ragged]:
+    """Each row by itself."""
+    return [rows.take([row]) for row in range(len(rows))]
 
 
 def main() -> None:
@@ -102,29 +226,37 @@ def main() -> None:
     )
     parser.add_argument("cohort", type=Path)
     parser.add_argument("model", nargs="?")
-    parser.add_argument("--stays", type=int, default=2000)
+    parser.add_argument("--stays", type=int, default=400)
+    parser.add_argument("--times", type=int, default=112)
+    parser.add_argument("--zipf", type=float, default=1.5)
+    parser.add_argument("--spread", type=float, default=0.3)
     arguments = parser.parse_args()
     model = Model.load(model_path(arguments.model))
-    scorer = model.scorer
-    if not isinstance(scorer, CouplingScorer):
-        raise SystemExit("This study needs a model of the default method.")
-    cohort = project(
-        Cohort.load(arguments.cohort), model.diagnoses.vocabulary, model.procedures.vocabulary
-    ).cohort
-    chosen = np.random.default_rng(0).permutation(len(cohort))[: arguments.stays]
-    stays = stay_rows(scorer, cohort.subset(chosen))
-    print(f"{len(stays):,} stays, {len(model.files.procedures):,} procedures\n")
-    print("| candidates per diagnosis | ten best found | candidates per stay |\n|---|---|---|")
-    for c in CANDIDATES:
-        share, size = found(scorer, stays, c)
-        print(f"| {c} | {share:.2%} | {size:.0f} |")
-    questions = Questions.of(model, scorer, stays)
-    V, b = (array.astype(np.float64) for array in (model.files.arrays["V"], scorer.b))
-    print("\n| exact search by | procedures to score |\n|---|---|")
-    for count in CLUSTERS:
-        print(f"| {count} clusters | {by_cluster(questions, V, b, count):.0%} |")
-    for count in DIRECTIONS:
-        print(f"| {count} of {V.shape[1]} directions | {by_direction(questions, V, b, count):.0%} |")
+    cohort = Cohort.load(arguments.cohort)
+    stays = some_stays(model, cohort, arguments.stays)
+    growth = Growth.of(model.files, arguments.times, arguments.zipf, arguments.spread)
+    scorer, V = growth.files.scorer(), growth.files.arrays["V"]
+    if not isinstance(scorer, CouplingScorer) or scorer.layout is None:
+        raise SystemExit("This study needs a model of the default method with evidence.")
+    rows = scorer.layout.rows(stays.diagnoses, known_of(scorer.layout, stays))
+    halves = [
+        growth.likeliest[own[: (len(own) + 1) // 2]]
+        for own in map(stays.procedures.__getitem__, range(len(stays)))
+    ]
+    kinds = {"none coded": rows, "half coded": scorer.layout.with_coded(rows, Ragged.from_lists(halves))}
+    print(f"{len(stays):,} stays, {len(V):,} procedures\n")
+    print("| lists of | the ten best on them | procedures on the lists of a stay |\n|---|---|---|")
+    for length in LENGTHS:
+        share, size = listed(Candidates(scorer, V, None, length), single(rows))
+        print(f"| {length} | {share:.2%} | {size:,.0f} |", flush=True)
+    print(f"\n{HEADINGS}\n" + "|---" * HEADINGS.count(" | ") + "|---|")
+    few = Candidates(scorer, V, growth.files.calibration)
+    for name, some in kinds.items():
+        found = Found()
+        for stay, members in zip(single(some), single(stays.diagnoses), strict=True):
+            found.compare(few, stay, members)
+        print(found.line(name), flush=True)
+    heads(model, cohort)
 
 
 if __name__ == "__main__":

@@ -178,3 +178,16 @@ def test_without_dropout_the_blurred_scores_are_the_scores(method: str) -> None:
     rows = stay_rows(trained.scorer, stays, "codes")
     blurred = model.blurred_scores(rows, torch.Generator().manual_seed(0))
     assert blurred == pytest.approx(model.scores(stays.diagnoses), abs=1e-5)
+
+
+def test_where_procedures_are_very_many_the_factors_hear_the_common_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World(seed=2, stays=60)
+    monkeypatch.setattr(fit_head, "MANY", PROCEDURES)
+    monkeypatch.setattr(fit_head, "HEARD", 5)
+    procedures = Ragged.from_lists([np.flatnonzero(row) for row in world.coded])
+    arrays = fit_head.fit_head(world.eta.astype(np.float32), procedures, steps=30)
+    common = np.argsort(-world.coded.sum(axis=0), kind="stable")[:5]
+    assert set(np.flatnonzero(arrays["head_W"].any(axis=1))) == set(common)
+    assert arrays["head_q"].any(axis=1).all()

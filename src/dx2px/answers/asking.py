@@ -22,6 +22,7 @@ from dx2px.answers.question import Question, read, shown, stays_of, usable
 from dx2px.answers.remarks import remarks_on
 from dx2px.answers.stay import Stay, plan_of
 from dx2px.errors import InputError, ModelError
+from dx2px.scoring import candidates
 from dx2px.scoring.plans import PlanChoice
 from dx2px.scoring.ranking import top_l
 
@@ -42,6 +43,11 @@ class Asked:
     with_reasons: int | None
     facts: Facts
 
+    @property
+    def only_best(self) -> bool:
+        """Whether the few best procedures are all that is asked for."""
+        return self.procedures is None and self.coverage is None and self.top <= candidates.TOP
+
 
 def explain_each(model: Model, asked: Sequence[Asked]) -> list[results.Explanation | InputError]:
     """What `Model.explain` would return for each, or the error that it would raise."""
@@ -56,7 +62,8 @@ def explain_each(model: Model, asked: Sequence[Asked]) -> list[results.Explanati
 def _read(model: Model, asked: Asked) -> Question | InputError:
     try:
         check_top(asked.top)
-        return read(model, asked.codes, asked.map, asked.facts)
+        question = read(model, asked.codes, asked.map, asked.facts)
+        return question.narrowed(model) if asked.only_best else question
     except InputError as error:
         return error
 
@@ -85,7 +92,7 @@ def _best(model: Model, stay: Stay, asked: Asked) -> results.Explanation:
     best = best[np.isfinite(stay.scores[best])]  # coded ones come last
     ranks = range(1, len(best) + 1) if members is None else (members[best].nonzero()[0] + 1).tolist()
     chosen = best if members is None else best[members[best]]
-    found = [model.procedures.at(index) for index in chosen.tolist()]
+    found = [model.procedures.at(index) for index in stay.procedures(chosen)]
     return _explained(model, stay, found, asked, cover, ranks)
 
 

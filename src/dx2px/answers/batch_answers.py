@@ -16,6 +16,7 @@ from dx2px.answers.even_blocks import EvenBlock, EvenBlocks
 from dx2px.answers.model import Model
 from dx2px.frames import numbers, texts
 from dx2px.ragged import Ragged, offsets_of
+from dx2px.scoring.candidates import TOP, Candidates
 from dx2px.scoring.known import Known
 from dx2px.scoring.ranking import top_l
 from dx2px.scoring.segments import Floats
@@ -81,10 +82,23 @@ class Answerer:
         return _joined([self._nothing(), *parts]).take(np.argsort(places))
 
     def _best_of(self, block: EvenBlock) -> _Best:
+        few = self.blocks.candidates_of(block.scorer) if self.width <= TOP else None
+        if few is not None:
+            return _joined([self._best_of_one(few, block.rows.take([row])) for row in range(block.size)])
         scores = block.scorer.scores(block.rows)  # (i, p)
         best = top_l(scores, self.width)  # (i, l)
         places = best.astype(np.int64)
         likely = self.model.probabilities(scores, places)
+        chosen = np.take_along_axis(scores, places, axis=1)
+        return _Best(best, chosen, None if likely is None else likely.astype(np.float32))
+
+    def _best_of_one(self, few: Candidates, stay: Ragged) -> _Best:
+        """The same of a single stay, from some of the procedures."""
+        narrow = few.narrowed(stay)
+        scores = narrow.scorer.scores(stay)  # (1, c)
+        places = top_l(scores, self.width).astype(np.int64)
+        likely = None if narrow.calibration is None else narrow.calibration.probability(scores, places)
+        best = narrow.chosen.codes[places].astype(np.int32)
         chosen = np.take_along_axis(scores, places, axis=1)
         return _Best(best, chosen, None if likely is None else likely.astype(np.float32))
 

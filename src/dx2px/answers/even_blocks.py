@@ -19,6 +19,8 @@ from dx2px.answers.encoding import StayEncoder
 from dx2px.answers.mapping import Translation
 from dx2px.answers.model import Model
 from dx2px.ragged import Ragged
+from dx2px.scoring import candidates
+from dx2px.scoring.candidates import Candidates
 from dx2px.scoring.evidence import layout_of
 from dx2px.scoring.known import FACTS, Known
 from dx2px.scoring.scorer import BLOCK, Scorer
@@ -49,8 +51,7 @@ class EvenBlocks:
     @cached_property
     def encoder(self) -> StayEncoder:
         """Reads lists of diagnoses as rows of the model's codes and, numbered after them, its headings."""
-        headings = {heading: place for place, heading in enumerate(self.model.back_off.under)}
-        return StayEncoder(self.model.diagnoses, headings, self.translation)
+        return StayEncoder(self.model.diagnoses, self.model.headings, self.translation)
 
     def known(self, stays: pa.RecordBatch) -> Known | None:
         """What a batch says about its stays besides their codes, for a model that takes it."""
@@ -81,11 +82,10 @@ class EvenBlocks:
             stood_in |= (known.facts[:, 0] >= size) & (rows.lengths > 0)  # of the principal diagnosis
         yield self.model.scorer, np.flatnonzero((rows.lengths > 0) & ~stood_in)
         if stood_in.any():
-            yield self._stand_ins, np.flatnonzero(stood_in)
+            yield self.model.stand_ins, np.flatnonzero(stood_in)
 
-    @cached_property
-    def _stand_ins(self) -> Scorer:
-        """Knows the vocabulary and, after it, every heading that can stand in for a code."""
-        own, under = self.model.files.diagnoses, self.model.back_off.under
-        members = [*((index,) for index in range(len(own))), *under.values()]
-        return self.model.back_off.rows([*own, *under], members).scorer()
+    def candidates_of(self, scorer: Scorer) -> Candidates | None:
+        """What finds the best procedures for a block's scorer without scoring all; None where all are scored."""
+        if len(self.model.files.procedures) < candidates.MANY_IN_FILES:
+            return None
+        return self.model.candidates_of(scorer)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ from dx2px.cohort.vocabulary import Vocabulary
 from dx2px.errors import CodeError, InputError, ModelError
 from dx2px.ragged import Index, Ragged
 from dx2px.scoring.back_off import BackOff
+from dx2px.scoring.candidates import Candidates
+from dx2px.scoring.coupling import CouplingScorer
 from dx2px.scoring.evidence import EvidenceLayout, layout_of
 from dx2px.scoring.folder import ModelFiles, read_folder
 from dx2px.scoring.identity import fingerprint
@@ -49,8 +51,8 @@ class Model:
     Use `Model.load` to read one.
     """
 
-    def __init__(self, files: ModelFiles) -> None:
-        self.files = files
+    def __init__(self, files: ModelFiles, *, full: bool = False) -> None:
+        self.files, self.full = files, full
         self.scorer = files.scorer()
         self.shown: dict[
             str, results.Diagnosis
@@ -64,7 +66,11 @@ class Model:
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str] | None = None, *, answer_in: ProcedureSystem | None = None
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        answer_in: ProcedureSystem | None = None,
+        full: bool = False,
     ) -> Model:
         """Read a model folder. Names, hashes, shapes and finiteness are checked; no code from the folder is run.
 
@@ -73,12 +79,14 @@ class Model:
                 package's default model if None.
             answer_in: Without a path, the package's model whose procedures are of this system: `icd9pcs`, the default,
                 or `icd10pcs`. With a path, the model must answer so.
+            full: Score all procedures for every answer. From 5,000 on, the best few are otherwise found among
+                candidates, and sums over the others are estimated; docs/scale.md has how near that comes.
 
         Raises:
             ModelError: The folder is missing, damaged or of another format; the message says which. Or the model does
                 not answer in the system asked for.
         """
-        model = cls(read_folder(model_path(path, answer_in)))
+        model = cls(read_folder(model_path(path, answer_in)), full=full)
         if answer_in is not None and answer_in not in model.procedures.systems:
             own = Notation.of(model.files.procedures).name
             raise ModelError(
@@ -289,7 +297,7 @@ class Model:
         Args:
             codes: Canonical diagnoses; those without known siblings are ignored.
         """
-        return Model(self.back_off.extended(list(codes)))
+        return Model(self.back_off.extended(list(codes)), full=self.full)
 
     def told(self, facts: Facts) -> Told:
         """What a question tells besides diagnoses, as this model reads it."""
@@ -330,17 +338,48 @@ class Model:
         """What the model takes as evidence besides diagnoses; None if nothing."""
         return layout_of(self.scorer)
 
+    @cached_property
+    def candidates(self) -> Candidates | None:
+        """What finds the best procedures without scoring all; None where all are scored."""
+        return None if self.full else Candidates.of(self.files, self.scorer)
+
+    def candidates_of(self, scorer: Scorer) -> Candidates | None:
+        """The same for the model's scorer or that of stand-ins; None for another."""
+        if self.candidates is None or scorer is self.scorer:
+            return self.candidates
+        return self._candidates_of_stand_ins if scorer is self.stand_ins else None
+
+    @cached_property
+    def _candidates_of_stand_ins(self) -> Candidates | None:
+        return Candidates.of(self.files, self.stand_ins)
+
+    @cached_property
+    def stand_ins(self) -> Scorer:
+        """Knows the vocabulary and, after it, every heading that can stand in for a code."""
+        own, under = self.files.diagnoses, self.back_off.under
+        members = [*((index,) for index in range(len(own))), *under.values()]
+        return self.back_off.rows([*own, *under], members).scorer()
+
+    @cached_property
+    def headings(self) -> dict[str, int]:
+        """The place of each heading among those of `stand_ins`."""
+        return {heading: place for place, heading in enumerate(self.back_off.under)}
+
     def rows_of(
         self, used: Sequence[Found], about: Told = NOTHING
     ) -> tuple[Ragged, Scorer, NDArray[np.float32] | None]:
         """A stay as one row of evidence, the scorer whose indices these are, and the vectors of the diagnoses.
 
-        The model's own scorer does where it knows all the codes; else one is made for this stay's codes alone.
+        The model's own scorer does where it knows all the codes; else one is made for this stay's codes alone or, where
+        answers do not score all procedures, one for all stand-ins, once: the other would each time copy all procedures.
         """
         if all(found.index is not None for found in used):
             known = [index for found in used for index in found.members]
             vectors = self.files.arrays["U"][known] if "U" in self.files.arrays else None
             scorer = self.scorer
+        elif self.candidates is not None and len(set(places := self._stood_in(used))) == len(used):
+            known, scorer = places, self.stand_ins
+            vectors = cast(CouplingScorer, scorer).U[known]
         else:
             own = self.back_off.rows([found.code for found in used], [found.members for found in used])
             known, vectors, scorer = list(range(len(used))), own.arrays.get("U"), own.scorer()
@@ -348,6 +387,14 @@ class Model:
             facts = about.numbers([found.code for found in used], known)
             known = layout.rows_of_stay(known, facts, about.known_codes)
         return Ragged.of_one(known), scorer, vectors
+
+    def _stood_in(self, used: Sequence[Found]) -> list[int]:
+        """The rows of `stand_ins` that stand for diagnoses."""
+        size = len(self.files.diagnoses)
+        return [
+            one.members[0] if one.siblings is None else size + self.headings[one.siblings.heading]
+            for one in used
+        ]
 
     def _vectors(self, name: str) -> NDArray[np.float32]:
         if name not in self.files.arrays:

@@ -18,6 +18,8 @@ from dx2px.answers.stay import Stay, merged, own_kind
 from dx2px.codes import Kind, Notation, dotted
 from dx2px.errors import InputError, OtherVersionError, UnknownCodesError
 from dx2px.ragged import Ragged
+from dx2px.scoring.calibration import Calibration
+from dx2px.scoring.candidates import Narrowed
 from dx2px.scoring.coupling import CouplingScorer, Scored
 from dx2px.scoring.evidence import EvidenceLayout, layout_of
 from dx2px.scoring.scorer import CouplingScores, Scorer
@@ -41,11 +43,24 @@ class Question:
     rows: Ragged  # one row: these and other evidence, as indices of the scorer
     scorer: Scorer  # the model's own, or one for this stay's rows alone
     vectors: NDArray[np.float32] | None  # of the diagnoses that count
+    narrow: Narrowed | None = None  # what answers it from some of the procedures, in the scorer's place
 
     @property
     def members(self) -> list[int]:
         """The codes of the vocabulary that the diagnoses are, or that stand in for them."""
         return [index for found in self.used for index in found.members]
+
+    def narrowed(self, model: Model) -> Question:
+        """The same, to be answered from some of the procedures, where the model does that."""
+        few = model.candidates_of(self.scorer)
+        if few is None:
+            return self
+        narrow = few.narrowed(self.rows)
+        return replace(self, scorer=narrow.scorer, narrow=narrow)
+
+    def calibration(self, model: Model) -> Calibration | None:
+        """What gives its probabilities."""
+        return model.files.calibration if self.narrow is None else self.narrow.calibration
 
 
 def read(model: Model, codes: str | Sequence[str], map_: bool, facts: Facts) -> Question:
@@ -85,11 +100,11 @@ def _likely(
 ) -> Sequence[Doubles | None]:
     """The probabilities before alternatives, (p,) each; coded procedures make a question one of another kind."""
     found: list[Doubles | None] = [None] * len(questions)
-    if (calibration := model.files.calibration) is None:
-        return found
-    plain = [place for place, one in enumerate(questions) if not one.about.coded]
-    alone = [[place] for place, one in enumerate(questions) if one.about.coded]
+    plain = [place for place, one in enumerate(questions) if not one.about.coded and one.narrow is None]
+    alone = [[place] for place in range(len(questions)) if place not in plain]
     for places in [plain, *alone] if plain else alone:
+        if (calibration := questions[places[0]].calibration(model)) is None:
+            return found
         scores = np.stack([scored[place].scores for place in places])
         asked = Ragged.from_lists([questions[place].members for place in places])
         for place, p in zip(places, calibration.unlimited(scores, asked), strict=True):
@@ -112,8 +127,9 @@ def _stay_of(model: Model, question: Question, scored: Scored, likely: Doubles |
     )
     evidence = _evidence(model, layout, further, shares[len(used) :], about)
     numbers = place, question.vectors, mu, scored.scores, scored.coupling
-    rest = question.scorer, question.rows, *numbers, model.files.calibration, likely, question.mapping
-    return Stay(diagnoses, tuple(weight), evidence, *rest)
+    rest = question.scorer, question.rows, *numbers, question.calibration(model), likely, question.mapping
+    narrow = question.narrow
+    return Stay(diagnoses, tuple(weight), evidence, *rest, None if narrow is None else narrow.chosen)
 
 
 def asked_of(

@@ -1,6 +1,7 @@
 """A stay as a model sees it, and the plans between its diagnoses and some procedures.
 
-Axes: n the rows of an answer (the diagnoses that count, then other evidence), p all procedures, l those explained.
+Axes: n the rows of an answer (the diagnoses that count, then other evidence), p all procedures or, of a model that has
+very many, those chosen for the stay, l those explained.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from dx2px.scoring.plans import Plan, PlanChoice, PlanKind
 from dx2px.scoring.ranking import places
 from dx2px.scoring.scorer import Scorer
 from dx2px.scoring.segments import Doubles
+from dx2px.scoring.selection import Selection
 from dx2px.scoring.shares import shares_of
 from dx2px.scoring.transport import Penalties, Transport, cosine_costs, solve
 
@@ -45,12 +47,23 @@ class Stay:
     calibration: Calibration | None
     likely: Doubles | None  # (p,) what the calibration says before alternatives
     mapping: tuple[Mapped, ...]
+    chosen: Selection | None = None  # the procedures that p runs over; all if None
+
+    def columns(self, procedures: Sequence[int]) -> NDArray[np.int64]:
+        """Where procedures of the vocabulary stand in what runs over p."""
+        found = np.array(procedures, np.int64)
+        return found if self.chosen is None else self.chosen.places(found)
+
+    def procedures(self, columns: NDArray[np.integer]) -> list[int]:
+        """Which procedures of the vocabulary stand there."""
+        found: list[int] = (columns if self.chosen is None else self.chosen.codes[columns]).tolist()
+        return found
 
     def explained(
         self, known: Sequence[Found], plan: Plan, ranks: Sequence[int] | None = None
     ) -> list[Procedure]:
         """The procedures with their numbers; the first of them, the plan's columns, with their reasons."""
-        chosen = np.array([found.index for found in known])
+        chosen = self.columns([cast(int, found.index) for found in known])
         if ranks is None:
             ranks = places(self.scores[None, :], np.zeros(len(chosen), np.int64), chosen).tolist()
         scores = self.scores[chosen].tolist()
@@ -98,7 +111,7 @@ def plan_of(files: ModelFiles, stay: Stay, chosen: list[int], choice: PlanChoice
     kind: PlanKind = "transport" if choice == "transport" else own_kind(files)
     codes = stay.codes, tuple(files.procedures[index] for index in chosen)
     if kind == "coupling":
-        mass = stay.merged(cast(Doubles, stay.coupling).take(chosen, axis=1))
+        mass = stay.merged(cast(Doubles, stay.coupling).take(stay.columns(chosen), axis=1))
         return Plan(kind, files.method, *codes, mass, evidence=stay.further)
     if kind == "leave-one-out":
         shares = shares_of(

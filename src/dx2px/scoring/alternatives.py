@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.scoring.segments import Doubles
+from dx2px.scoring.selection import Selection
 
 
 class Alternatives:
@@ -53,6 +54,13 @@ class Alternatives:
         at = np.minimum(np.searchsorted(self.columns, places), len(self.columns) - 1)
         divisors: Doubles = np.where(self.columns[at] == places, np.take_along_axis(sums, at, axis=1), 1.0)
         return p / divisors
+
+    def narrowed(self, chosen: Selection) -> Alternatives:
+        """The pairs of which both procedures are chosen, as their places."""
+        if not len(self):
+            return self
+        pairs = chosen.places(self.pairs)
+        return Alternatives(pairs[(pairs >= 0).all(axis=1)])
 
     def beside(self, procedures: Sequence[int]) -> set[int]:
         """What some procedures exclude, but for themselves."""

@@ -16,8 +16,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.scoring.factor import Factor
+from dx2px.scoring.factor import Factor, Once
 from dx2px.scoring.segments import Arrays, Floats
+from dx2px.scoring.selection import Selection
 
 Coded = tuple[NDArray[np.int64], NDArray[np.int64]]  # places of stays, and procedures
 _BLOCK = 2048  # stays whose levels are in memory together
@@ -29,6 +30,11 @@ class Beside:
 
     A: Floats  # (p, f)
     B: Floats  # (p, f)
+    once: bool = False  # it is of some procedures, for a single stay
+
+    def narrowed(self, chosen: Selection) -> Beside:
+        """Of some procedures, for a single stay; all that are coded must be among them."""
+        return Beside(chosen.of(self.A), chosen.of(self.B), once=True)
 
     def __call__(self, coded: NDArray[Any]) -> Floats:
         """The sum of the module's text for each procedure, from what is coded, both (i, p).
@@ -39,12 +45,12 @@ class Beside:
         return found
 
     @cached_property
-    def _factor(self) -> Factor:
-        return Factor(self.A)
+    def _factor(self) -> Factor | Once:
+        return Once(self.A.T) if self.once else Factor(self.A)
 
     @cached_property
-    def _loadings(self) -> Factor:
-        return Factor(self.B.T)
+    def _loadings(self) -> Factor | Once:
+        return Once(self.B) if self.once else Factor(self.B.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +71,10 @@ class CodedLevels:
     def arrays(self) -> dict[str, Floats]:
         """As a model folder names them."""
         return {"beside_a": self.a, "beside_A": self.beside.A, "beside_B": self.beside.B}
+
+    def narrowed(self, chosen: Selection) -> CodedLevels:
+        """Of some procedures, for a single stay; all that are coded must be among them."""
+        return CodedLevels(chosen.of(self.a), self.beside.narrowed(chosen))
 
     def add(self, heights: NDArray[Any], coded: Coded) -> None:
         """Add l to the heights of the procedures, (i, p), in place; a stay without a coded one stays as it is."""

@@ -38,7 +38,8 @@ from dx2px.scoring.correction import Correction
 from dx2px.scoring.curve import Curve
 from dx2px.scoring.head import COMPLETION, PARTIAL, Head, single_sigmoid
 from dx2px.scoring.rest import Rest
-from dx2px.scoring.segments import Doubles, Floats, log_softmax
+from dx2px.scoring.segments import Doubles, Floats, log_softmax, total
+from dx2px.scoring.selection import Selection
 
 _LOWEST = -700.0  # exp(700) is still finite in double precision
 _Find = Callable[[NDArray[np.int64] | None], Doubles]  # probabilities at places, or all
@@ -62,6 +63,7 @@ class Calibration:
     partial_thresholds: Doubles = field(
         default_factory=lambda: np.empty(0)
     )  # (c,) of a calibration with `partial`
+    counts: Doubles | None = None  # (p,) how many procedures each stands for in sums; one if None
 
     def probability(self, scores: NDArray[Any], places: NDArray[np.int64] | None = None) -> Doubles:
         """How often a procedure with such a score, in a stay with such scores, was coded; (i, p), within 0 and 1.
@@ -176,14 +178,31 @@ class Calibration:
         """
         if out is not None:  # a stay without any procedure left is given some scores, lest they become NaN
             scores = np.where(out.all(axis=1, keepdims=True), 0.0, scores)
-        f = self.first(centre(scores, self.centred))
+        f = self.first(centre(scores, self.centred, self.counts))
         if out is not None:
             f[out] = _LOWEST
         chosen = f if places is None else np.take_along_axis(f, places, axis=1)
-        eta = self.second(combined(chosen, context(f), self.weights))
+        eta = self.second(combined(chosen, context(f, self.counts), self.weights))
         if out is not None and places is None:
             eta[out] = _LOWEST
         return eta
+
+    def narrowed(self, chosen: Selection, coded: bool) -> Calibration:
+        """Of some procedures, for `probability` and `of_question` of a single stay with or without coded ones."""
+        head, completion, partial = (
+            self.head,
+            self.completion if coded else None,
+            None if coded else self.partial,
+        )
+        return replace(
+            self,
+            head=None if head is None else head.narrowed(chosen),
+            alternatives=self.alternatives.narrowed(chosen),
+            completion=None if completion is None else completion.narrowed(chosen),
+            rest=None,
+            partial=None if partial is None else partial.narrowed(chosen),
+            counts=chosen.counts,
+        )
 
     def threshold(self, coverage: float, *, question: bool = False) -> float:
         """The least probability of a set that holds, on average over stays, `coverage` of a stay's procedures.
@@ -220,9 +239,9 @@ class Calibration:
         )
 
 
-def centre(scores: NDArray[Any], centred: bool) -> Doubles:
+def centre(scores: NDArray[Any], centred: bool, counts: Doubles | None = None) -> Doubles:
     """The scores in double precision; where `centred`, log softmax over the procedures of each stay."""
-    return log_softmax(scores) if centred else scores.astype(np.float64)  # (i, p)
+    return log_softmax(scores, counts) if centred else scores.astype(np.float64)  # (i, p)
 
 
 def combined(f: Doubles, stay: Doubles, weights: Doubles) -> Doubles:
@@ -234,11 +253,11 @@ def combined(f: Doubles, stay: Doubles, weights: Doubles) -> Doubles:
     return e
 
 
-def context(f: Doubles) -> Doubles:
+def context(f: Doubles, counts: Doubles | None = None) -> Doubles:
     """What the scores of a stay say together: log of the expected number of procedures, the highest score, and 1."""
     found = np.ones((len(f), 3))
     likely = single_sigmoid(f).astype(np.float64)  # a sum that casts as it goes depends on the stay's place
-    np.log(likely.sum(axis=1), out=found[:, 0])
+    np.log(total(likely, counts), out=found[:, 0])
     f.max(axis=1, out=found[:, 1])
     return found
 

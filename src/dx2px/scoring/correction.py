@@ -26,6 +26,7 @@ from dx2px.ragged import Ragged
 from dx2px.scoring.head import Head
 from dx2px.scoring.methods import Layout
 from dx2px.scoring.segments import Doubles, Floats, uniform, weighted_sum
+from dx2px.scoring.selection import Selection
 
 ASKED = "partial_E"  # the array of a head that is told which diagnoses are asked
 ASKED_LAYOUT: Layout = {ASKED: ("diagnosis", "partial factor")}
@@ -65,6 +66,10 @@ class Correction:
         slope = np.maximum(self.slope + self.tilt * logs, _LEAST_SLOPE)
         changed: Doubles = slope * z + (self.shift + self.per_log * logs)
         return changed
+
+    def narrowed(self, chosen: Selection) -> Correction:
+        """Of some procedures, for a single stay."""
+        return self if self.head is None else replace(self, head=self.head.narrowed(chosen))
 
     def arrays(self, layout: Layout) -> dict[str, Floats]:
         """As a model folder names them, the head's as in `layout`."""

@@ -23,6 +23,7 @@ Axes: i stays, n rows of evidence of all stays laid flat, p procedures, m dimens
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -35,8 +36,9 @@ from dx2px.ragged import Index, Ragged
 from dx2px.scoring import segments
 from dx2px.scoring.beside import Coded, CodedLevels
 from dx2px.scoring.evidence import EvidenceLayout
-from dx2px.scoring.factor import Factor
+from dx2px.scoring.factor import Factor, Right
 from dx2px.scoring.segments import Arrays, Doubles, Floats, check_stays
+from dx2px.scoring.selection import Selection
 
 _NONE: Coded = (np.empty(0, np.int64), np.empty(0, np.int64))
 _BLOCK = 256  # stays scored at a time, so that their (n, p) arrays stay in the processor's cache
@@ -87,9 +89,10 @@ class CouplingScorer:
         self.layout = layout
         self.U, self.s = (_stacked(arrays, name) for name in "Us")  # (d, m) (d,)
         self.g, self.b = arrays["g"], arrays["b"]  # (m,) (p,)
-        self._targets = Factor(arrays["V"].T)  # (m, p)
+        self._targets: Right = Factor(arrays["V"].T)  # (m, p)
         self._gates = Factor(arrays["G"].T)  # (m, m)
         self._levels = CodedLevels.of(arrays)
+        self._chosen: Selection | None = None  # of a narrowed one
         self._last: _Asked | None = None
 
     @classmethod
@@ -102,7 +105,7 @@ class CouplingScorer:
             return self._scores(self._asked(diagnoses))
         self._check(diagnoses)
         out = segments.by_block(diagnoses, _BLOCK, len(self.b), self._log_sums)
-        return self._levelled(out, self._coded_in(diagnoses))  # (i, p)
+        return self._levelled(out, self.coded_in(diagnoses))  # (i, p)
 
     def significance(self, diagnoses: Ragged) -> Floats:
         if len(diagnoses) == 1:
@@ -134,6 +137,26 @@ class CouplingScorer:
         found: Floats = places.in_entry_order(self._placed_features(places, rows.values[places.entries]))
         return found  # (n, m)
 
+    def alone(self, codes: Index) -> Floats:
+        """h·v_p + b_p + l_p of each of some rows of evidence, (n, p), in a stay that has nothing else.
+
+        Of a model with evidence, such a stay has the background, too.
+        """
+        beside = [] if self.layout is None else [self.layout.background]
+        rows = Ragged.from_lists([[code, *(one for one in beside if one != code)] for code in codes.tolist()])
+        found: Floats = self.features(rows)[rows.offsets[:-1]] @ self._targets
+        return self._levelled(found, self.coded_in(rows))
+
+    def narrowed(self, chosen: Selection, targets: Right, coded: bool) -> Self:
+        """The same over some procedures, for a single stay; `targets` are their vectors, (m, c).
+
+        If the stay has some `coded` ones, they must be among the chosen.
+        """
+        found = copy(self)
+        found.b, found._targets, found._chosen, found._last = chosen.of(self.b), targets, chosen, None
+        found._levels = self._levels.narrowed(chosen) if coded and self._levels is not None else None
+        return found
+
     def _asked(self, rows: Ragged) -> _Asked:
         """A single stay is asked for scores, significance and reasons in turn, so its tables are kept."""
         last = self._last  # once: other threads may ask
@@ -141,7 +164,7 @@ class CouplingScorer:
             return last
         self._check(rows)
         places = segments.Places(rows)
-        asked = _Asked(rows, places, self._placed(places, rows), self._coded_in(rows))
+        asked = _Asked(rows, places, self._placed(places, rows), self.coded_in(rows))
         if len(rows) == 1:
             self._last = asked
         return asked
@@ -156,7 +179,7 @@ class CouplingScorer:
         return out  # (i, p)
 
     def _significance(self, asked: _Asked) -> Floats:
-        weights: Doubles = asked.places.in_entry_order(self._coupling(asked).sum(axis=1))
+        weights: Doubles = asked.places.in_entry_order(segments.total(self._coupling(asked), self._counts))
         return weights.astype(np.float32)  # (n,)
 
     def _coupling(self, asked: _Asked) -> Doubles:
@@ -168,7 +191,7 @@ class CouplingScorer:
             heights -= heights.max(axis=1, keepdims=True)
             weights = np.exp(heights, out=heights)
             sums = asked.places.sum(asked.powers, np.float64)
-            weights /= (weights * sums).sum(axis=1, keepdims=True)
+            weights /= segments.total(weights * sums, self._counts)[:, None]
             asked.coupling = asked.places.multiplied(asked.powers, weights)
         return asked.coupling  # (n, p)
 
@@ -179,8 +202,14 @@ class CouplingScorer:
                 self._levels.add(heights, coded)
             heights[coded] = -np.inf
 
-    def _coded_in(self, rows: Ragged) -> Coded:
-        return _NONE if self.layout is None else self.layout.coded_in(rows)
+    def coded_in(self, rows: Ragged) -> Coded:
+        """Which procedures are coded already in which stays."""
+        stays, coded = _NONE if self.layout is None else self.layout.coded_in(rows)
+        return stays, coded if self._chosen is None else self._chosen.places(coded)
+
+    @property
+    def _counts(self) -> Doubles | None:
+        return None if self._chosen is None else self._chosen.counts
 
     def _check(self, rows: Ragged) -> None:
         if len(rows) == 1 and self._is_sound(rows.values.tolist()):

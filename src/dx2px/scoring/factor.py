@@ -44,7 +44,21 @@ _SHAPES = (
 )
 
 
-class Factor:
+class Right:
+    """The right side of products."""
+
+    def __rmatmul__(self, left: Floats) -> Floats:
+        return self.product(left)
+
+    def product(self, left: Floats, plus: Floats | None = None) -> Floats:
+        """left @ right; with `plus`, (i,), a number more in each row."""
+        raise NotImplementedError
+
+    # Makes numpy leave `array @ right` to us.
+    __array_ufunc__ = None
+
+
+class Factor(Right):
     """The right side of many products, cut into strips, so that every product of BLAS has one shape.
 
     BLAS sums in another order near the edges of a matrix. With products of one shape, the last one filled up, a row's
@@ -75,11 +89,7 @@ class Factor:
         self._heights = [height for height in shape.low if self._same(height)] + [shape.rows]
         return self._same(shape.rows)
 
-    def __rmatmul__(self, left: Floats) -> Floats:
-        return self.product(left)
-
     def product(self, left: Floats, plus: Floats | None = None) -> Floats:
-        """left @ right; with `plus`, (i,), a number more in each row."""
         if plus is not None and not self._shape.tall:
             out = self.product(left)
             out += plus[:, None]
@@ -129,8 +139,28 @@ class Factor:
             self._multiply(rows[: len(out)], out, len(out), np.zeros(len(out), np.float32))
         return bool((full[0] == low).all())
 
-    # Makes numpy leave `array @ factor` to us.
-    __array_ufunc__ = None
+
+class Once(Right):
+    """The right side of a few products of a single stay: cutting it up as `Factor` does would take longer than they do.
+
+    Given transposed, since its columns are rows of a larger table: (c, m) for m × c.
+    """
+
+    def __init__(self, columns: Floats) -> None:
+        self._columns = columns
+
+    def product(self, left: Floats, plus: Floats | None = None) -> Floats:
+        # A single row would be a product of BLAS that takes several threads much sooner.
+        rows = left if len(left) > 1 else np.repeat(left, 2, axis=0)
+        out = np.empty((len(rows), len(self._columns)), np.float32)
+        width = max(_ONE_THREAD // max(rows.size, 1), 1)
+        for at in range(0, len(self._columns), width):
+            strip = slice(at, at + width)
+            np.matmul(rows, self._columns[strip].T, out=out[:, strip])
+        out = out[: len(left)]
+        if plus is not None:
+            out += plus[:, None]
+        return out
 
 
 def _with_margins(strip: Floats, margin: int) -> Floats:

@@ -8,7 +8,8 @@ One curve for all procedures is right on average and wrong procedure by procedur
 
 The factors tanh(…) know the other procedures that a stay may have. So two procedures that exclude each other can
 share what one of them would have alone. e is 0, but where a head is told more of its stay (`dx2px.scoring.correction`).
-With k = 1 and a = q = 0 this is the pooled stage. `dx2px.training.fit_head` fits it.
+With k = 1 and a = q = 0 this is the pooled stage. Where procedures are very many, W is 0 but for the common ones, so
+that the factors can be known without scoring all. `dx2px.training.fit_head` fits it.
 
 Axes: i stays, p procedures, l procedures asked for, f factors.
 """
@@ -23,9 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dx2px.scoring.factor import Factor
+from dx2px.scoring.factor import Factor, Once
 from dx2px.scoring.methods import Layout
 from dx2px.scoring.segments import Doubles, Floats
+from dx2px.scoring.selection import Selection
 
 LAYOUT: Layout = {
     "head_k": ("procedure",),
@@ -59,6 +61,7 @@ class Head:
     W: Floats  # (p, f)
     slope: float  # w, above 0
     shift: float  # c
+    heard: NDArray[np.int64] | None = None  # (s,) the procedures that W is of, if narrowed; else all
 
     @classmethod
     def of(
@@ -92,7 +95,7 @@ class Head:
         self, eta: NDArray[Any], places: NDArray[np.int64] | None = None, told: Floats | None = None
     ) -> Doubles:
         """z of the module's text, (i, p) or (i, l). The same sums in the same order, whatever stays and places."""
-        factors = roots(eta) @ self._factor  # (i, f)
+        factors = roots(eta if self.heard is None else eta[:, self.heard]) @ self._factor  # (i, f)
         if told is not None:
             factors = factors + told
         turned = np.tanh(factors) @ self._loadings  # (i, p)
@@ -105,13 +108,27 @@ class Head:
         found: Doubles = chosen * self.k[places] + self.a[places] + np.take_along_axis(turned, places, axis=1)
         return found
 
-    @cached_property
-    def _factor(self) -> Factor:
-        return Factor(self.W)
+    def narrowed(self, chosen: Selection) -> Head:
+        """Of some procedures, for a single stay; those that the factors hear must be among them."""
+        k, a, q = (chosen.of(array) for array in (self.k, self.a, self.q))
+        return Head(k, a, q, self._heard, self.slope, self.shift, chosen.places(self.hears))
 
     @cached_property
-    def _loadings(self) -> Factor:
-        return Factor(self.q.T)
+    def hears(self) -> NDArray[np.int64]:
+        """The procedures with a part in the factors: those with a row of W that is not all 0."""
+        return np.flatnonzero(self.W.any(axis=1))
+
+    @cached_property
+    def _heard(self) -> Floats:
+        return self.W[self.hears]
+
+    @cached_property
+    def _factor(self) -> Factor | Once:
+        return Factor(self.W) if self.heard is None else Once(self.W.T)
+
+    @cached_property
+    def _loadings(self) -> Factor | Once:
+        return Factor(self.q.T) if self.heard is None else Once(self.q)
 
 
 def roots(eta: NDArray[Any]) -> Floats:

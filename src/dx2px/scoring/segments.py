@@ -46,12 +46,18 @@ def even_shares(positive: Doubles, offsets: NDArray[np.int64]) -> Doubles:
     return found  # (n,)
 
 
-def log_softmax(scores: NDArray[Any]) -> Doubles:
-    """Over the columns of each row, in double precision."""
+def log_softmax(scores: NDArray[Any], counts: Doubles | None = None) -> Doubles:
+    """Over the columns of each row, in double precision; a column may count as several."""
     s: Doubles = scores.astype(np.float64)
     s -= s.max(axis=1, keepdims=True)
-    s -= np.log(np.exp(s).sum(axis=1, keepdims=True))
+    s -= np.log(total(np.exp(s), counts))[:, None]
     return s  # (i, p)
+
+
+def total(values: Doubles, counts: Doubles | None) -> Doubles:
+    """The sum of each row, (i,), in which a column counts as one, or as many as `counts` says."""
+    found: Doubles = (values if counts is None else values * counts).sum(axis=1)
+    return found
 
 
 def directions(X: NDArray[Any]) -> Doubles:

@@ -25,11 +25,13 @@ from dx2px.scoring.methods import Layout
 from dx2px.scoring.metrics import BATCH
 from dx2px.scoring.points import evenly_spread
 from dx2px.scoring.segments import Doubles, Floats, uniform
+from dx2px.scoring.selection import MANY
 from dx2px.training.descent import Weights, descend
 from dx2px.training.fit_calibration import conformal_thresholds, log_loss, slope_and_shift
 
 MOST_PAIRS = 50_000_000  # of training stay and procedure; with more, evenly spread stays are used
 FACTORS, STEPS = 32, 1200
+HEARD = 500  # procedures that the factors hear, where there are very many
 _RIDGE = {"k": (5.0, 1.0), "a": (0.5, 0.0), "q": (5.0, 0.0)}
 _RIDGE_TOLD = _RIDGE | {"E": (0.5, 0.0)}
 _SPREAD = 0.3  # deviation of W at the start
@@ -90,16 +92,30 @@ def fit_head(
     With the diagnoses that are `asked`, of so many in the vocabulary, also what each of them tells the head.
     """
     generator = torch.Generator().manual_seed(seed)
+    unheard = _unheard(procedures, eta.shape[1])
 
     def of_some(weights: Weights, rows: NDArray[np.int64]) -> Weights:
         known = None if asked is None else asked.take(rows)
-        return gradient(weights, eta[rows], procedures.take(rows), known)
+        found = gradient(weights, eta[rows], procedures.take(rows), known)
+        found["W"][unheard] = 0
+        return found
 
     start, ridge = _start(eta.shape[1], generator), _RIDGE
+    start["W"][unheard] = 0
     if asked is not None:
         start, ridge = {**start, "E": np.zeros((diagnoses, FACTORS), np.float32)}, _RIDGE_TOLD
     found = descend(start, of_some, ridge, len(eta), steps, generator)
     return dict(zip(layout, (found[name] for name in start), strict=True))
+
+
+def _unheard(coded: Ragged, procedures: int) -> NDArray[np.int64]:
+    """The procedures that have no part in the factors: where there are very many, all but the most common.
+
+    Answers then need not score the others to know the factors (`dx2px.scoring.candidates`).
+    """
+    if procedures < MANY:
+        return np.empty(0, np.int64)
+    return np.argsort(-np.bincount(coded.values, minlength=procedures), kind="stable")[HEARD:]
 
 
 def _start(procedures: int, generator: torch.Generator) -> Weights:

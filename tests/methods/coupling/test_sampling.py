@@ -8,6 +8,7 @@ import pytest
 from dx2px.methods.coupling import size
 from dx2px.methods.coupling.sampling import Sampling
 from dx2px.ragged import Ragged
+from dx2px.scoring.selection import MANY, SAMPLE
 
 
 @pytest.mark.parametrize("wanted", [1, 7, 60, 400])
@@ -42,4 +43,4 @@ def test_places_of_what_is_not_chosen_are_marked() -> None:
 
 def test_only_very_many_procedures_are_sampled() -> None:
     assert size.sample(975) is None
-    assert size.sample(size.MANY_PROCEDURES) == size.SAMPLE
+    assert size.sample(MANY) == SAMPLE

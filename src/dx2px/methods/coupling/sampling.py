@@ -1,11 +1,8 @@
 """Which procedures a training step scores, where there are too many to score all of them.
 
 The loss of a stay needs the sum Z = Σ_p exp(score_p) over all procedures. A step takes the procedures of its batch for
-certain, and each other one by itself with a probability r_p; exp(score_p)/r_p in the place of exp(score_p) makes a sum
-whose expectation is Z (Horvitz and Thompson 1952). So −log r_p is added to the scores of those that were drawn.
-
-r_p grows with the square root of how often a procedure is coded: a common one has a large part in Z, and a rare one
-must be met now and then to be learned.
+certain, and each other one by itself with a probability r_p (`dx2px.scoring.selection`). exp(score_p)/r_p in the place
+of exp(score_p) makes a sum whose expectation is Z. So −log r_p is added to the scores of those that were drawn.
 
 Axes: p procedures, c chosen procedures.
 """
@@ -18,10 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dx2px.ragged import Ragged
-from dx2px.scoring.segments import Doubles, Floats
-
-Codes = NDArray[np.int64]
-_FLOOR = 1e-6  # a share of the stays: what nobody has coded is drawn, too
+from dx2px.scoring.segments import Floats
+from dx2px.scoring.selection import Codes, places_among, rates
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +28,7 @@ class Chosen:
 
     def places(self, codes: NDArray[np.integer]) -> Codes:
         """The place of each of some procedures among the chosen ones; −1 for one that is not chosen."""
-        at = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
-        return np.where(self.codes[at] == codes, at, -1)
+        return places_among(self.codes, codes)
 
     def placed(self, procedures: Ragged) -> Ragged:
         """Lists of procedures, all of them chosen, as places."""
@@ -50,7 +44,7 @@ class Sampling:
     """
 
     def __init__(self, shares: NDArray[np.floating], size: int) -> None:
-        self.rates = _rates(np.sqrt(shares + _FLOOR), size)  # (p,)
+        self.rates = rates(shares, size)  # (p,)
 
     def draw(self, procedures: Ragged, seed: int, step: int) -> Chosen:
         """The procedures of a step, from those of all stays of its batch: a function of seed, step and batch."""
@@ -59,14 +53,3 @@ class Sampling:
         correction = -np.log(self.rates)
         taken[procedures.values], correction[procedures.values] = True, 0.0
         return Chosen(np.flatnonzero(taken), correction[taken].astype(np.float32))
-
-
-def _rates(weights: Doubles, size: int) -> Doubles:
-    """min(1, c · weight), with the c for which they sum to `size`, or to all."""
-    rising = np.sort(weights)
-    # With the n heaviest at 1, the others share what is left; the right n is the least that keeps them below 1.
-    n = np.arange(len(weights))
-    factors = np.maximum(size - n, 0) / np.cumsum(rising)[::-1]
-    fits = factors * rising[::-1] <= 1
-    factor = factors[np.argmax(fits)] if fits.any() and size < len(weights) else np.inf
-    return np.minimum(1.0, factor * weights)

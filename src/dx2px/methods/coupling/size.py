@@ -6,12 +6,12 @@ per code, so more of the features are dropped. From `MANY` stays on, both are wh
 
 from __future__ import annotations
 
+from dx2px.scoring import selection
+
 BATCH = 300  # stays per step, at most
 STEPS = 8  # per epoch, at least
 MANY = 10_000  # training stays from which a code's own stays say enough
 DROPOUT_OF_MANY, DROPOUT_OF_FEW = 0.4, 0.6
-MANY_PROCEDURES = 5_000  # from which on a step scores a sample of them
-SAMPLE = 2_000  # of these
 
 
 def batch_size(stays: int) -> int:
@@ -26,4 +26,4 @@ def dropout(stays: int) -> float:
 
 def sample(procedures: int) -> int | None:
     """Procedures that a step scores besides those of its batch; None for all."""
-    return SAMPLE if procedures >= MANY_PROCEDURES else None
+    return selection.SAMPLE if procedures >= selection.MANY else None
