@@ -5,6 +5,7 @@ Axes: i rows, m dimensions, p columns.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +40,7 @@ class _Shape(NamedTuple):
 # dozen of rows; between them it treats rows alike if they are a multiple of twelve, and the columns of eight.
 _SHAPES = (
     _Shape(16, 0, (2, 4, 8, 12)),
-    _Shape(192, 8, (12, 24, 48, 96)),
+    _Shape(192, 8, (2, 12, 15, 24, 48, 96)),
     _Shape(8, 0, (2, 4)),
 )
 
@@ -94,6 +95,8 @@ class Factor(Right):
             out = self.product(left)
             out += plus[:, None]
             return out
+        if self._shape.tall and len(left) <= max(self._heights[:-1], default=0):
+            return self._of_few(left, plus)
         rest = len(left) % self._shape.rows
         even = len(left) - rest
         height = next(height for height in self._heights if height >= rest) if rest else 0
@@ -108,6 +111,22 @@ class Factor(Right):
             last[:rest] = left[even:]
             self._multiply(last, out[even:], height, more[even:])
         return out[: len(left), : self._columns]
+
+    def _of_few(self, left: Floats, plus: Floats | None) -> Floats:
+        """By tall strips, of rows that fit into one low product: with fewer steps, since a single stay has few rows."""
+        height = next(height for height in self._heights if height >= len(left))
+        rows = (
+            left
+            if len(left) == height
+            else np.concatenate([left, np.zeros((height - len(left), left.shape[1]), np.float32)])
+        )
+        with self._held(height):
+            wide = [rows @ strip for strip in self._strips]
+        columns = slice(self._shape.margin, self._shape.margin + self._width)
+        found = [strip[: len(left), columns] for strip in wide]
+        out = found[0] if len(found) == 1 else np.concatenate(found, axis=1)
+        out = out[:, : self._columns]
+        return out if plus is None else out + plus[:, None]
 
     def _multiply(self, left: Floats, out: Floats, height: int, plus: Floats) -> None:
         """Of any number of full products; what is added costs nothing in tall ones, and is left out of small ones."""
@@ -126,10 +145,14 @@ class Factor(Right):
         """By a strip with margins. One product after another, so that each is cut out while it is in the cache."""
         wide = np.empty((tiles.shape[1], strip.shape[1]), np.float32)
         inner = wide[:, self._shape.margin :][:, : out.shape[2]]
-        with blas.one_thread():
+        with self._held(tiles.shape[1]):
             for tile, found, more in zip(tiles, out, plus, strict=True):
                 np.matmul(tile, strip, out=wide)
                 np.add(inner, more, out=found)
+
+    def _held(self, height: int) -> AbstractContextManager[None]:
+        """OpenBLAS held to one thread, if products so high would have more."""
+        return blas.one_thread() if height * self._strips[0].size > _ONE_THREAD else nullcontext()
 
     def _same(self, height: int) -> bool:
         """Whether BLAS gives equal rows of a product so high equal numbers, those of a full one."""
