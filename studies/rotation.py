@@ -1,18 +1,20 @@
 """How right are probabilities procedure by procedure, with less left to chance than one test part leaves?
 
-Run: python studies/rotation.py COHORT… [--only NAMES] [--parts 5] [--threads 1] [--out results/rotation.json]
+Run: python studies/rotation.py COHORT… [--only NAMES] [--base MODEL] [--parts 5] [--threads 1]
+         [--out results/rotation.json]
 The stays are divided into five parts. Each part is answered by a model that learned from the other four, a tenth of
 which validated it; then the answers for all stays are measured together. So every procedure has five times the test
 stays, and chance makes a smaller gap. The five models are not one model: what each gets wrong by itself partly evens
 out, as in an average. So the mean over the five parts, each measured by itself, stands beside it.
-`coupling` learns with all evidence, and is asked with all of it and with diagnoses alone. Runs are kept in a JSON file.
-Prints Markdown; docs/probabilities.md has the numbers.
+`coupling` learns with all evidence, and is asked with all of it and with diagnoses alone. With --base, a model is
+adapted instead, to the four parts. Runs are kept in a JSON file. Prints Markdown; docs/probabilities.md has the
+numbers, and docs/travel.md those of adapted models.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,13 +22,16 @@ from typing import Any, get_args
 
 import numpy as np
 
-from dx2px import Cohort, Split, SplitConfig, Trained, __version__, split_cohort
+from dx2px import Cohort, Model, Split, SplitConfig, Trained, __version__, split_cohort
 from dx2px.cohort.splits import TEST
 from dx2px.lab.benchmark.settings import method_with
+from dx2px.methods.coupling.adapted import AdaptedModel
+from dx2px.methods.coupling.warm_start import Base
 from dx2px.scoring.cohort_evidence import stay_rows
 from dx2px.scoring.evidence import Evidence, layout_of
 from dx2px.scoring.per_procedure import PerProcedure, per_procedure
 from dx2px.scoring.points import scored_pairs
+from dx2px.training.loop import set_threads
 from dx2px.training.run import learn
 from kept import Record, kept
 
@@ -57,10 +62,16 @@ class Turn(SplitConfig):
         return Split(part, self.folds, "stay", self.seed, 1 / self.parts)
 
 
-def turned(cohort: Cohort, name: str, turn: Turn, threads: int) -> Trained:
+def turned(cohort: Cohort, name: str, turn: Turn) -> Trained:
     """A model that has not seen the part of this turn."""
     method, settings = METHODS[name]
-    return learn(cohort, method_with(method, settings), turn, seed=turn.part, threads=threads)
+    return learn(cohort, method_with(method, settings), turn, seed=turn.part)
+
+
+def adapted(cohort: Cohort, start: str, turn: Turn) -> Trained:
+    """Likewise, but adapted from a model."""
+    base = Base.of(Model.load(start).files, start, cohort)
+    return learn(base.cohort, AdaptedModel(base), turn, seed=turn.part)
 
 
 def answered(trained: Trained, evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
@@ -72,15 +83,14 @@ def answered(trained: Trained, evidence: Evidence) -> tuple[np.ndarray, np.ndarr
     return trained.calibration.probability(s).astype(np.float32), coded
 
 
-def rotated(path: Path, name: str, parts: int, threads: int) -> Record:
+def rotated(cohort: Cohort, learned: Callable[[Turn], Trained], parts: int) -> Record:
     """All parts answered, then measured together and each by itself; by what was asked with."""
-    cohort = Cohort.load(path)
     answers: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
     for part in range(parts):
-        trained = turned(cohort, name, Turn(fold=part, part=part, parts=parts), threads)
+        trained = learned(Turn(fold=part, part=part, parts=parts))
         for way in get_args(Evidence) if layout_of(trained.scorer) else ("codes",):
             answers.setdefault(way, []).append(answered(trained, way))
-    codes = cohort.procedure_vocabulary.codes
+    codes = trained.cohort.procedure_vocabulary.codes
     measured = {way: _measured(found, codes) for way, found in answers.items()}
     return {"version": __version__, "stays": len(cohort), **measured}
 
@@ -126,16 +136,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cohorts", nargs="+", type=Path)
     parser.add_argument("--only", help="names of methods, separated by semicolons")
+    parser.add_argument("--base", help="a model to adapt to each cohort; without it, models are trained")
     parser.add_argument("--parts", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("results/rotation.json"))
     given = parser.parse_args()
     print(f"| {HEAD} |\n{'|---' * (HEAD.count('|') + 1)}|")
+    set_threads(given.threads)
+    named = dict.fromkeys(given.only.split(";") if given.only else METHODS, turned)
+    if given.base:
+        named = {given.base: adapted}
     for path in given.cohorts:
-        for name in given.only.split(";") if given.only else METHODS:
-            run = partial(rotated, path, name, given.parts, given.threads)
-            record = kept(given.out, f"{path.stem}/{name}/{given.parts} parts", run)
-            print("\n".join(lines(path.stem, name, record)), flush=True)
+        cohort = Cohort.load(path)
+        for name, way in named.items():
+            label = f"adapted from {name}" if given.base else name
+            run = partial(rotated, cohort, partial(way, cohort, name), given.parts)
+            record = kept(given.out, f"{path.stem}/{label}/{given.parts} parts", run)
+            print("\n".join(lines(path.stem, label, record)), flush=True)
 
 
 if __name__ == "__main__":

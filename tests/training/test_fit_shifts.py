@@ -6,7 +6,7 @@ import numpy as np
 
 from dx2px.ragged import Ragged
 from dx2px.scoring.calibration import sigmoid
-from dx2px.training.fit_shifts import RIDGE, halves, likeliest_way, shifts
+from dx2px.training.fit_shifts import PARTS, RIDGE, likeliest_way, parts, shifts
 
 
 def test_shifts_are_the_likeliest_under_the_ridge_and_rare_procedures_hardly_move() -> None:
@@ -32,8 +32,9 @@ def test_much_of_a_head_is_taken_from_many_stays_that_need_it_and_little_from_fe
     assert of(30) < of(4000)
 
 
-def test_both_halves_have_both_kinds_of_question() -> None:
+def test_all_parts_have_both_kinds_of_question() -> None:
     """Every other stay is asked with its diagnoses alone (`calibrating`)."""
-    alone = np.arange(1001) % 2 == 0
-    for half in (halves(1001), ~halves(1001)):
-        np.testing.assert_allclose(alone[half].mean(), 0.5, atol=0.01)
+    alone, part = np.arange(1001) % 2 == 0, parts(1001)
+    assert set(part) == set(range(PARTS))
+    for one in range(PARTS):
+        np.testing.assert_allclose(alone[part == one].mean(), 0.5, atol=0.01)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 
 import torch
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+from dx2px.training.threads import libraries
 
 Task = Callable[[], object]
 
@@ -17,7 +17,7 @@ class Threads:
     """Runs tasks that let go of Python's lock, as compiled code and matrix products do."""
 
     def __init__(self) -> None:
-        self._libraries = _libraries()
+        self._libraries = libraries()
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
 
     def run(self, tasks: Iterable[Task]) -> None:
@@ -33,12 +33,6 @@ class Threads:
         if self._pool is None or self._pool[0] != number:
             self._pool = number, ThreadPoolExecutor(number, "dx2px")
         return self._pool[1]
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """Found once: looking through all that is loaded takes ten milliseconds."""
-    return ThreadpoolController()
 
 
 def _work(left: deque[Task]) -> None:

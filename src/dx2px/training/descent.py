@@ -5,8 +5,7 @@ The heads of the probabilities are fitted like this (`fit_head`, `fit_rest`). Th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from dx2px.scoring.segments import Floats
 from dx2px.training.adam import AdamConfig, Moments
+from dx2px.training.threads import one_thread
 
 STAYS, RATE = (
     500,
@@ -35,7 +35,7 @@ def descend(
     slope, slopes = _flat(start)
     moments, size = Moments(flat, AdamConfig(lr=RATE)), min(STAYS, stays)
     order = np.empty(0, np.int64)
-    with _one_thread():
+    with one_thread():
         for step in range(steps):
             if len(order) < size:
                 order = torch.randperm(stays, generator=generator).numpy()
@@ -46,17 +46,6 @@ def descend(
                 slopes[name] += 2 * weight / stays * (weights[name] - origin)
             moments.step(flat, slope, RATE * min(1.0, 2 * (1 - step / steps)))
     return weights
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Of torch: for so few numbers a second thread costs more than it brings, most of all on a busy machine."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _flat(arrays: Weights) -> tuple[torch.Tensor, dict[str, Floats]]:

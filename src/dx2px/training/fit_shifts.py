@@ -7,8 +7,9 @@ procedures with few stays to the pooled stage:
     a_p = argmin Σ_i cross-entropy(σ(η_ip + a_p)) + RIDGE/2 · a_p²
 
 A whole head (`fit_head`) knows what a shift does not: where a procedure is the further off the more probable it is.
-From few stays it goes too far. So a part of the way from the shifts to the head is taken. Half of the stays, in turn,
-say how much of a head that was fitted to the other half is likeliest.
+From few stays it goes too far. So a part of the way from the shifts to the head is taken. Each quarter of the stays, in
+turn, says how much of a head that was fitted to the others is likeliest. Halves in turn took too little: a head that is
+fitted to half of the stays deserves less than the one that is kept.
 
 Axes: i stays, p procedures.
 """
@@ -30,7 +31,8 @@ from dx2px.training.fit_calibration import conformal_thresholds, log_loss
 from dx2px.training.fit_head import fit_head
 
 RIDGE = 5.0  # per unit²
-WAYS = (0.0, 0.25, 0.5, 0.75, 1.0)  # parts of the way from the shifts to the head
+WAYS = tuple(eighths / 8 for eighths in range(9))  # parts of the way from the shifts to the head
+PARTS = 4  # of the stays, which choose among them in turn
 _ROUNDS, _MOST = 20, 1.0  # of Newton's method, and the largest move of each
 
 
@@ -58,9 +60,9 @@ def with_shifts(
 
 def likeliest_way(eta: Floats, procedures: Ragged) -> float:
     """How much of the way to a head is likeliest for stays that it was not fitted to."""
-    first, losses = halves(len(eta)), np.zeros(len(WAYS))
-    for half in (first, ~first):
-        fitted, others = np.flatnonzero(half), np.flatnonzero(~half)
+    part, losses = parts(len(eta)), np.zeros(len(WAYS))
+    for one in range(PARTS):
+        fitted, others = np.flatnonzero(part != one), np.flatnonzero(part == one)
         ends = _ends(eta[fitted], procedures.take(fitted))
         others = others[evenly_spread(len(others), eta.shape[1], MOST_PAIRS)]
         coded = procedures.take(others).indicator(eta.shape[1])
@@ -70,10 +72,9 @@ def likeliest_way(eta: Floats, procedures: Ragged) -> float:
     return WAYS[int(losses.argmin())]
 
 
-def halves(stays: int) -> NDArray[np.bool_]:
-    """The first half of some stays; by neighbours, since every other stay is asked with its diagnoses alone."""
-    found: NDArray[np.bool_] = np.arange(stays) // 2 % 2 == 0
-    return found
+def parts(stays: int) -> NDArray[np.int64]:
+    """The part of each stay; by neighbours, since every other stay is asked with its diagnoses alone."""
+    return np.arange(stays) // 2 % PARTS
 
 
 def shifts(eta: Doubles | Floats, coded: NDArray[np.bool_]) -> NDArray[np.float32]:

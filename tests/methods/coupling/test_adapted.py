@@ -159,6 +159,17 @@ def test_where_validation_stays_choose_the_cuts_get_their_runs_afterwards(base: 
     assert sum("to fit probabilities" in text for text in said) == 4
 
 
+def test_plenty_of_validation_stays_need_no_other_runs(
+    base: ModelFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dx2px.methods.coupling.adapted.PLENTY", 300)
+    start, said = Base.of(base, "elsewhere", hospital(400)), []
+    model = AdaptedModel(start, [Rung(1e-9, 1.0, 1), replace(BOLD, epochs=1)])
+    model.fit(start.cohort, np.arange(100), np.arange(100, 400), say=said.append)
+    assert model.tests() == []
+    assert said[:2] == ["the base alone", f"1 of 1: {replace(BOLD, epochs=1)}"], "the first rung is left out"
+
+
 def test_a_stopped_run_goes_on_to_the_same_weights(
     base: ModelFiles, adapted: Trained, tmp_path: Path
 ) -> None:

@@ -8,9 +8,10 @@ nothing does better, its weights are kept.
 
 A few dozen validation stays would choose by chance. So the training stays are then cut into parts; each part validates
 what is learned from the others, and all stays that validated choose together. The model is the mean of what these runs
-have learned, since the mean has less of the chance of each. Where the validation stays are enough to choose, the parts
-get their runs afterwards, on the chosen rung: probabilities are fitted on stays that a run has not learned from, and
-the validation stays are too few for that.
+have learned, since the mean has less of the chance of each. Where the validation stays are enough to choose, the climb
+begins higher, and the parts get their runs afterwards, on the chosen rung: probabilities are fitted on stays that a run
+has not learned from, and the validation stays are too few for that. Where they are enough for that as well, there are
+no more runs, and the probabilities are fitted as those of any other model.
 """
 
 from __future__ import annotations
@@ -26,7 +27,19 @@ import numpy as np
 
 from dx2px.cohort import Cohort
 from dx2px.methods.coupling import levels
-from dx2px.methods.coupling.ladder import CUTS, ENOUGH, LADDER, SHARES, Lessons, Part, Run, Rung, mean, parts
+from dx2px.methods.coupling.ladder import (
+    CUTS,
+    ENOUGH,
+    LADDER,
+    PLENTY,
+    SHARES,
+    Lessons,
+    Part,
+    Run,
+    Rung,
+    mean,
+    parts,
+)
 from dx2px.methods.coupling.model import CouplingModel
 from dx2px.methods.coupling.network import CouplingConfig, CouplingNetwork
 from dx2px.methods.coupling.settings import CouplingTraining
@@ -35,12 +48,15 @@ from dx2px.scoring.beside import CodedLevels
 from dx2px.scoring.cohort_evidence import stay_rows
 from dx2px.scoring.identity import fingerprint
 from dx2px.scoring.metrics import BATCH, evaluate
+from dx2px.scoring.points import evenly_spread
 from dx2px.scoring.scorer import Scorer
 from dx2px.training.adam import AdamConfig
 from dx2px.training.batches import Rows
 from dx2px.training.loop import Outcome, Weights
 from dx2px.training.recommender import Say, silent
 from dx2px.training.stays import Counts, TrainingStays
+
+WATCHED = 1000  # stays, at most, that are measured after each epoch: this is recorded, and chooses nothing
 
 
 class AdaptedModel(CouplingModel):
@@ -74,17 +90,17 @@ class AdaptedModel(CouplingModel):
     ) -> Self:
         """Climb the ladder, and keep what does best on the stays that validate."""
         cuts, self._tests = parts(cohort, training, validation, seed), []
-        choosing = cuts if len(validation) < ENOUGH else cuts[:1]
+        choosing, rungs = (cuts, self.ladder) if len(validation) < ENOUGH else (cuts[:1], self._upper)
         say("the base alone")
         kept = [self._unmoved(part) for part in choosing]
         best = self._measured(kept, choosing, None, seed, 1.0)
         self.tried, self.chosen, self.share, before = [{"f1": best}], None, 1.0, 0.0
         starts = [self._level(part.lessons, seed) for part in choosing]
-        for place, rung in enumerate(self.ladder):
-            say(f"{place + 1} of {len(self.ladder)}: {rung}")
+        for place, rung in enumerate(rungs):
+            say(f"{place + 1} of {len(rungs)}: {rung}")
             runs = []
             for number, (part, start) in enumerate(zip(choosing, starts, strict=True)):
-                runs.append(self._run(part, rung, start, f"{place + 1}.{number}", seed))
+                runs.append(self._run(part, rung, start, number, seed))
                 if not runs[-1].outcome.finished:
                     return self
             found = {share: self._measured(runs, choosing, rung, seed, share) for share in SHARES}
@@ -96,11 +112,18 @@ class AdaptedModel(CouplingModel):
             if found[share] < before:
                 break  # the stays do not support more
             before = found[share]
-        others = self._others(cuts, len(choosing), seed, say)
-        if others is not None:
+        if len(validation) < PLENTY:
+            others = self._others(cuts, len(choosing), seed, say)
+            if others is None:
+                return self
             self._tests = self._scorers([*kept, *others], cuts, self.chosen, seed, self.share)
-            self._settle(cuts[0].lessons, self.chosen, mean(kept, self.share), seed)
+        self._settle(cuts[0].lessons, self.chosen, mean(kept, self.share), seed)
         return self
+
+    @property
+    def _upper(self) -> Sequence[Rung]:
+        """Where the climb begins with many stays: the second rung did better in every such run that was measured."""
+        return self.ladder[1:] or self.ladder
 
     def _others(self, cuts: Sequence[Part], chose: int, seed: int, say: Say) -> list[Run] | None:
         """The runs of the cuts that did not choose; None if they were stopped."""
@@ -109,8 +132,7 @@ class AdaptedModel(CouplingModel):
         found: list[Run] = []
         for number, part in enumerate(cuts[chose:], chose):
             say(f"to fit probabilities, without part {number} of {CUTS}")
-            place, start = self.ladder.index(self.chosen), self._level(part.lessons, seed)
-            found.append(self._run(part, self.chosen, start, f"{place + 1}.{number}", seed))
+            found.append(self._run(part, self.chosen, self._level(part.lessons, seed), number, seed))
             if not found[-1].outcome.finished:
                 return None
         return found
@@ -140,26 +162,28 @@ class AdaptedModel(CouplingModel):
         return found
 
     def tests(self) -> Sequence[tuple[Scorer, Cohort]]:
-        """The runs, with the stays that each has not learned from: together all but the test stays."""
+        """The runs, with the stays that each has not learned from: together all but the test stays, or none."""
         return self._tests
 
     def _level(self, lessons: Lessons, seed: int) -> Weights:
         """The base with the levels of some stays."""
         weights = self._begun(lessons)
         self._settle(lessons, None, Run.unmoved(weights).outcome, seed)
-        scorer, most = self.scorer(), max(1, levels.MOST_PAIRS // len(weights["b"]))
-        places = np.linspace(0, len(lessons) - 1, min(len(lessons), most)).astype(np.int64)
+        scorer, places = self.scorer(), evenly_spread(len(lessons), len(weights["b"]), levels.MOST_PAIRS)
         some = lessons.cohort.subset(lessons.rows[places])
         scores = np.concatenate([scorer.scores(block) for block in stay_rows(scorer, some).blocks(BATCH)])
         worth = levels.worth(self.base.procedures.known)
         moved = levels.moved_levels(scores, some.procedures, worth, self._on(None).model.balance)
         return weights | {"b": (weights["b"] + moved).astype(np.float32)}
 
-    def _run(self, part: Part, rung: Rung, start: Weights, mark: str, seed: int) -> Run:
-        """What is learned on a rung; `mark` is its place, and the number of the part."""
+    def _run(self, part: Part, rung: Rung, start: Weights, number: int, seed: int) -> Run:
+        """What is learned on a rung without the part of this number."""
         self.asked, self._from = self._on(rung), start
-        self.checkpoint = None if self._home is None else self._home.with_name(f"{self._home.name}.{mark}")
-        self.fit_stays(part.lessons, part.held_out, seed=seed)
+        if self._home is not None:
+            place = self.ladder.index(rung) + 1
+            self.checkpoint = self._home.with_name(f"{self._home.name}.{place}.{number}")
+        watched = part.held_out.subset(evenly_spread(len(part.held_out), 1, WATCHED))
+        self.fit_stays(part.lessons, watched, seed=seed)
         return Run(start, self._learned)
 
     def _on(self, rung: Rung | None) -> CouplingTraining:

