@@ -19,6 +19,7 @@ from dx2px.answers.asking import Asked, explain_each
 from dx2px.answers.shipped import model_path
 from dx2px.ragged import Ragged
 from dx2px.scoring import candidates
+from dx2px.scoring.factor import Once
 from dx2px.scoring.folder import ModelFiles, read_folder
 from dx2px.scoring.selection import Sample, evenly_drawn, rates
 from synthetic_models import beside_files
@@ -159,7 +160,7 @@ def test_a_column_that_counts_twice_stands_for_its_twin() -> None:
     stay = Ragged.of_one([0, 1, scorer.layout.background])
     chosen = Sample(np.array([1, 1, 0.5, 0.5, 1])).beside(np.array([0, 4]))
     assert (chosen.codes.tolist(), chosen.counts.tolist()) == (once, [1, 1, 2, 1])
-    fewer = scorer.narrowed(chosen, doubled.arrays["V"][once].T, coded=False)
+    fewer = scorer.narrowed(chosen, Once(doubled.arrays["V"][once]), coded=False)
     s = fewer.scores(stay)
     np.testing.assert_array_equal(s, scorer.scores(stay)[:, once])
     np.testing.assert_allclose(fewer.significance(stay), scorer.significance(stay), rtol=1e-6)
