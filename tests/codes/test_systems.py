@@ -61,6 +61,7 @@ def test_public_names_are_exactly_these() -> None:
         "nearest",
         "normalize",
         "open_axes",
+        "persons_of",
         "read_family",
         "repair",
         "resolve",
