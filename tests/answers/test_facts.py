@@ -230,6 +230,7 @@ def test_a_code_for_others_is_remarked_and_answered(model: Model) -> None:
     )
     assert answer.to_dict()["remarks"] == [{"code": "icd9cm:650", "text": remark.text}]
     assert "remarks" not in model.recommend([HIP, "650"], sex="F", age=30).to_dict()
+    assert not model.recommend([HIP, "650"], age="", sex=" ", principal=" ").remarks  # blanks tell nothing
     assert [one.code for one in model.recommend([HIP], sex="F", coded=["60.5"]).remarks] == ["icd9pcs:605"]
     (meant,) = model.recommend([HIP, "585.66"]).remarks
     assert (meant.code, meant.instead) == ("icd9cm:58566", "icd9cm:5856")

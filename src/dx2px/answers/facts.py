@@ -74,7 +74,7 @@ def told(facts: Facts, layout: EvidenceLayout | None, diagnoses: Lookup, procedu
         raise TypeError(
             f"unexpected keyword argument {strange[0]!r}: a stay's facts are {_listed([*Facts.__annotations__])}"
         )
-    given: dict[str, Any] = {name: value for name, value in facts.items() if _tells(value)}
+    given: dict[str, Any] = {name: value for name, value in facts.items() if tells(value)}
     if not given:
         return NOTHING
     if layout is None:
@@ -128,7 +128,7 @@ def evidence_row(
     return EvidenceRow(about.name, about.kind, about.title, significance, stays=stays)
 
 
-def _tells(value: object) -> bool:
+def tells(value: object) -> bool:
     """Whether a fact is given: None, blanks and empty lists tell nothing."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return False

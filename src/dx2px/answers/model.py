@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Any, Unpack, cast
 
 import numpy as np
@@ -35,6 +36,8 @@ from dx2px.scoring.ranking import top_l
 from dx2px.scoring.scorer import Scorer
 from dx2px.scoring.segments import Doubles, directions
 from dx2px.words import called
+
+_MAKING = Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,9 +356,14 @@ class Model:
     def _candidates_of_stand_ins(self) -> Candidates | None:
         return Candidates.of(self.files, self.stand_ins)
 
-    @cached_property
+    @property
     def stand_ins(self) -> Scorer:
         """Knows the vocabulary and, after it, every heading that can stand in for a code."""
+        with _MAKING:  # threads that score a file must all have the same one
+            return self._stand_ins
+
+    @cached_property
+    def _stand_ins(self) -> Scorer:
         own, under = self.files.diagnoses, self.back_off.under
         members = [*((index,) for index in range(len(own))), *under.values()]
         return self.back_off.rows([*own, *under], members).scorer()

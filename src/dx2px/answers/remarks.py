@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dx2px.answers.given import given_codes
 from dx2px.codes import persons_of, shown_code, title
-from dx2px.scoring.evidence import SEX_WORDS
+from dx2px.scoring.evidence import SEX_WORDS, SEXES
 
 if TYPE_CHECKING:
     from dx2px.answers.facts import Facts
@@ -32,13 +32,16 @@ def remarks_on(
     model: Model, diagnoses: Sequence[str], procedures: Sequence[str], facts: Facts
 ) -> tuple[Remark, ...]:
     """Remarks on the codes of a question, as they were typed: its diagnoses, and procedures asked about or coded."""
-    principal, coded = facts.get("principal"), given_codes(facts.get("coded") or (), "coded procedures")
+    from dx2px.answers.facts import tells  # needs the results, which need remarks
+
+    told: dict[str, Any] = {name: value for name, value in facts.items() if tells(value)}
+    principal, coded = told.get("principal"), given_codes(told.get("coded", ()), "coded procedures")
     stay = [(one, model.diagnoses) for one in ([principal, *diagnoses] if principal else diagnoses)]
     stay += [(one, model.procedures) for one in coded]
     asked = [(one, model.procedures) for one in procedures]
     return (
         *_meant(model, [*stay, *asked]),
-        *_misplaced([lookup.find(one).code for one, lookup in stay], facts),
+        *_misplaced([lookup.find(one).code for one, lookup in stay], told),
     )
 
 
@@ -52,10 +55,10 @@ def _meant(model: Model, typed: Sequence[tuple[str, Lookup]]) -> Iterator[Remark
             yield replace(remark, code=found.code)
 
 
-def _misplaced(codes: Sequence[str], facts: Facts) -> Iterator[Remark]:
+def _misplaced(codes: Sequence[str], told: Mapping[str, Any]) -> Iterator[Remark]:
     """Codes that are for patients of another sex or age than was told."""
-    age, number = facts.get("age"), SEX_WORDS.get(str(facts.get("sex")).strip().lower())
-    sex = None if number is None else "FM"[number]
+    age, number = told.get("age"), SEX_WORDS.get(str(told.get("sex")).strip().lower())
+    sex = None if number is None else SEXES[number]
     if age is None and sex is None:
         return
     for code in dict.fromkeys(codes):

@@ -107,4 +107,5 @@ def evenly_drawn(rate: Doubles) -> Codes:
     rates draw the same procedures.
     """
     sums = np.cumsum(rate) + 0.5
-    return np.flatnonzero(np.floor(sums) > np.floor(np.concatenate([[0.5], sums[:-1]])))
+    drawn = np.floor(sums) > np.floor(np.concatenate([[0.5], sums[:-1]]))
+    return np.flatnonzero(drawn | (rate >= 1))  # what is certain, whatever the rounding of the sums
